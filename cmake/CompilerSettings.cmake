@@ -1,0 +1,51 @@
+# Warnings are errors; every target of ours gets them through inferd_settings.
+add_library(inferd_settings INTERFACE)
+target_include_directories(inferd_settings INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(inferd_settings INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-sign-compare)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Mutexes carry thread annotations; Clang checks them.
+  target_compile_options(inferd_settings INTERFACE -Wthread-safety)
+else()
+  # GCC 12 reports false positives through inlined std::string and std::variant code.
+  target_compile_options(inferd_settings INTERFACE
+    -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(INFERD_SANITIZE)
+  add_compile_options(-fsanitize=${INFERD_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${INFERD_SANITIZE})
+  if(INFERD_SANITIZE MATCHES "undefined")
+    # A report is a failure, not a line in a log.
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# inferd_library(NAME SOURCES... DEPS...): a static library of ours. Public headers sit beside the
+# sources and are included by their path from the top of the tree.
+function(inferd_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE inferd_settings ${ARG_DEPS})
+    return()
+  endif()
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC inferd_settings ${ARG_DEPS})
+endfunction()
+
+# inferd_test(NAME SOURCES... DEPS... LABELS...): a GoogleTest binary, one CTest entry per binary.
+# Labels: unit (default; seconds), slow, conformance, e2e, fuzz.
+function(inferd_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inferd_settings ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,23 @@
+# Everything comes from Debian 12 packages; scripts/lib/packages.sh lists them.
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED)
+# Debian's dnnl-config.cmake asks for OpenCL headers, which only its GPU half needs.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(DNNL::dnnl SHARED IMPORTED)
+set_target_properties(DNNL::dnnl PROPERTIES
+  IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+if(INFERD_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(INFERD_BUILD_SERVER)
+  find_package(gRPC REQUIRED CONFIG)
+  find_package(spdlog REQUIRED)
+  find_package(yaml-cpp REQUIRED)
+  find_package(prometheus-cpp REQUIRED CONFIG)
+  find_package(Boost REQUIRED)
+  find_package(OpenSSL REQUIRED)
+  find_package(ZLIB REQUIRED)
+endif()

@@ -1,0 +1,36 @@
+// Graph rewrites. One file per pass, named for what it does; each states what it preserves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "engine/ir/graph.h"
+#include "engine/ops/op_def.h"
+
+namespace inferd::engine {
+
+struct Pass {
+  absl::string_view name;  // "fold_constants"
+  absl::string_view what;  // one sentence
+  // Rewrites in place and returns how many times it applied. Shapes are inferred before the first
+  // pass and after any that applied.
+  absl::StatusOr<int> (*run)(Graph& graph, const OpRegistry& registry);
+};
+
+// In the order they run.
+absl::Span<const Pass> AllPasses();
+std::vector<absl::string_view> PassNames();
+
+struct PassResult {
+  absl::string_view name;
+  int applied = 0;
+};
+// Runs all passes but `disabled`, until nothing changes (at most a fixed number of rounds), and
+// verifies the graph after each. INVALID_ARGUMENT for an unknown name in `disabled`.
+absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry& registry,
+                                                  absl::Span<const std::string> disabled);
+
+}  // namespace inferd::engine
