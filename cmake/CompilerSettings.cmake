@@ -33,19 +33,34 @@ function(inferd_library name)
   target_link_libraries(${name} PUBLIC inferd_settings ${ARG_DEPS})
 endfunction()
 
-# inferd_test(NAME SOURCES... DEPS... LABELS...): a GoogleTest binary, one CTest entry per binary.
-# Labels: unit (default; seconds), slow, conformance, e2e, fuzz.
+# What scripts/test builds under a sanitizer: the tests that ask for it.
+add_custom_target(asan_checked)
+add_custom_target(tsan_checked)
+
+# inferd_test(NAME SOURCES... DEPS... [LABELS...] [SANITIZERS asan tsan] [TIMEOUT s] [ARGS...]): a
+# GoogleTest binary, one CTest entry per binary.
+# Labels: unit (default; seconds), slow, conformance, e2e, fuzz. SANITIZERS: the presets scripts/test
+# also runs it under; asan by default, NONE for neither.
 function(inferd_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;SANITIZERS;ARGS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(NOT DEFINED ARG_SANITIZERS)
+    set(ARG_SANITIZERS asan)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE inferd_settings ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  foreach(sanitizer asan tsan)
+    if(sanitizer IN_LIST ARG_SANITIZERS)
+      list(APPEND ARG_LABELS ${sanitizer})
+      add_dependencies(${sanitizer}_checked ${name})
+    endif()
+  endforeach()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()

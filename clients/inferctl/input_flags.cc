@@ -1,0 +1,118 @@
+#include "clients/inferctl/input_flags.h"
+
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "clients/inferctl/tensor_source.h"
+#include "engine/status_macros.h"
+
+namespace inferd::client {
+namespace {
+
+const TensorMetadata* FindInput(const ModelMetadata& model, absl::string_view name) {
+  for (const TensorMetadata& input : model.inputs) {
+    if (input.name == name) return &input;
+  }
+  return nullptr;
+}
+
+absl::Status UnknownInput(const ModelMetadata& model, absl::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("model '", model.name, "' has no input '", name, "'; it has ",
+                   absl::StrJoin(model.inputs, ", ", [](std::string* out, const TensorMetadata& t) {
+                     absl::StrAppend(out, "'", t.name, "'");
+                   })));
+}
+
+absl::StatusOr<std::vector<double>> Numbers(const Arguments& args, absl::string_view flag) {
+  std::vector<double> values;
+  for (absl::string_view part : absl::StrSplit(args.Get(flag), ',', absl::SkipEmpty())) {
+    double value = 0;
+    if (!absl::SimpleAtod(part, &value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, ": expected numbers separated by commas, found '", part, "'"));
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+absl::StatusOr<ImageOptions> ReadImageOptions(const Arguments& args) {
+  ImageOptions image;
+  image.invert = args.has("--image-invert");
+  image.channels_last = args.has("--image-nhwc");
+  ASSIGN_OR_RETURN(image.scale,
+                   args.GetDouble("--image-scale", std::numeric_limits<double>::lowest()));
+  ASSIGN_OR_RETURN(image.mean, Numbers(args, "--image-mean"));
+  ASSIGN_OR_RETURN(image.std, Numbers(args, "--image-std"));
+  return image;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<InferTensor>> BuildInputs(const ModelMetadata& model,
+                                                     const Arguments& args, bool make_up_missing) {
+  ASSIGN_OR_RETURN(const ImageOptions image, ReadImageOptions(args));
+  ASSIGN_OR_RETURN(const int64_t batch, args.GetInt("--batch", 1, int64_t{1} << 30));
+  absl::flat_hash_map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& flag : args.All("--shape")) {
+    const std::vector<std::string> parts = absl::StrSplit(flag, absl::MaxSplits('=', 1));
+    if (parts.size() != 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shape: expected NAME=1x3x8x8, found '", flag, "'"));
+    }
+    if (FindInput(model, parts[0]) == nullptr) return UnknownInput(model, parts[0]);
+    ASSIGN_OR_RETURN(shapes[parts[0]], ParseShape(parts[1]));
+  }
+
+  std::vector<InferTensor> inputs;
+  absl::flat_hash_map<std::string, std::string> files;
+  for (const std::string& flag : args.All("--input")) {
+    if (absl::EndsWith(flag, ".json")) {
+      ASSIGN_OR_RETURN(inputs, ReadInputsJson(flag));
+      return inputs;
+    }
+    std::vector<std::string> parts = absl::StrSplit(flag, absl::MaxSplits('=', 1));
+    if (parts.size() == 1) {
+      if (model.inputs.size() != 1) {
+        return absl::InvalidArgumentError(absl::StrCat("--input: model '", model.name, "' has ",
+                                                       model.inputs.size(),
+                                                       " inputs; write NAME=FILE"));
+      }
+      parts = {model.inputs[0].name, parts[0]};
+    }
+    if (FindInput(model, parts[0]) == nullptr) return UnknownInput(model, parts[0]);
+    files[parts[0]] = parts[1];
+  }
+
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    const TensorMetadata& input = model.inputs[i];
+    auto file = files.find(input.name);
+    if (file == files.end() && !make_up_missing) {
+      missing.push_back(input.name);
+      continue;
+    }
+    if (file == files.end() || file->second == "random") {
+      ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
+                       ConcreteShape(input, shapes[input.name], batch));
+      ASSIGN_OR_RETURN(InferTensor tensor, RandomInput(input, shape, i + 1));
+      inputs.push_back(std::move(tensor));
+      continue;
+    }
+    ASSIGN_OR_RETURN(InferTensor tensor, ReadInputFile(input, file->second, image));
+    inputs.push_back(std::move(tensor));
+  }
+  if (!missing.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("no --input for ", absl::StrJoin(missing, ", "),
+                                                   "; NAME=random makes values up"));
+  }
+  return inputs;
+}
+
+}  // namespace inferd::client
