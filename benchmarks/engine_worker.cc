@@ -1,0 +1,166 @@
+// inferd's engine as a worker of benchmarks/engine_vs_peer: holds one model and answers, line by
+// line, `run N` with N latencies, `outputs DIR` with the files it wrote, `rss` with its peak.
+// See peers/worker.py for the other end.
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "engine/onnx/tensor_file.h"
+#include "engine/runtime/model.h"
+#include "engine/status_macros.h"
+
+namespace inferd::engine {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+void Answer(const std::string& json) {
+  std::printf("%s\n", json.c_str());
+  std::fflush(stdout);
+}
+
+void AnswerError(const absl::Status& status) {
+  Answer(absl::StrCat(
+      "{\"error\": \"",
+      absl::StrReplaceAll(status.ToString(), {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}),
+      "\"}"));
+}
+
+double Milliseconds(SteadyClock::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+// An .npy file of version 1.0; names as NumPy spells them.
+absl::Status WriteNpy(const std::string& path, const Tensor& tensor) {
+  std::string type;
+  switch (tensor.type()) {
+    case ElementType::kFloat32:
+      type = "<f4";
+      break;
+    case ElementType::kFloat64:
+      type = "<f8";
+      break;
+    case ElementType::kFloat16:
+      type = "<f2";
+      break;
+    case ElementType::kInt64:
+      type = "<i8";
+      break;
+    case ElementType::kInt32:
+      type = "<i4";
+      break;
+    case ElementType::kInt8:
+      type = "|i1";
+      break;
+    case ElementType::kUint8:
+      type = "|u1";
+      break;
+    case ElementType::kBool:
+      type = "|b1";
+      break;
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("no .npy form for ", ElementTypeName(tensor.type())));
+  }
+  std::string header = absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
+                                    absl::StrJoin(tensor.shape().dims(), ", "),
+                                    tensor.shape().rank() == 1 ? "," : "", "), }");
+  while ((10 + header.size() + 1) % 64 != 0) header.push_back(' ');
+  header.push_back('\n');
+  std::ofstream file(path, std::ios::binary);
+  file.write("\x93NUMPY\x01\x00", 8);
+  const auto length = static_cast<uint16_t>(header.size());
+  file.write(reinterpret_cast<const char*>(&length), 2);
+  file << header;
+  file.write(static_cast<const char*>(tensor.view().data), tensor.num_bytes());
+  return file ? absl::OkStatus() : absl::InternalError(absl::StrCat("cannot write ", path));
+}
+
+absl::Status Serve(const std::string& path, int threads,
+                   const std::vector<std::pair<std::string, std::string>>& files) {
+  const auto start = SteadyClock::now();
+  ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::Load(path, {}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Context> context, model->NewContext({.threads = threads}));
+  const auto loaded = SteadyClock::now();
+
+  std::vector<Tensor> tensors(model->inputs().size());
+  std::vector<TensorView> inputs(tensors.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (const auto& [name, file] : files) {
+      if (name != model->inputs()[i].name) continue;
+      ASSIGN_OR_RETURN(tensors[i], ReadTensorFile(file));
+      inputs[i] = tensors[i].view();
+    }
+  }
+  std::vector<Tensor> outputs;
+  const auto first = SteadyClock::now();
+  RETURN_IF_ERROR(context->Run(inputs, &outputs));
+  Answer(absl::StrCat("{\"load_ms\": ", Milliseconds(loaded - start),
+                      ", \"first_run_ms\": ", Milliseconds(SteadyClock::now() - first), "}"));
+
+  for (std::string line; std::getline(std::cin, line);) {
+    int count = 0;
+    if (line.rfind("run ", 0) == 0 && absl::SimpleAtoi(line.substr(4), &count)) {
+      std::vector<int64_t> ns;
+      for (int i = 0; i < count; ++i) {
+        const auto begin = SteadyClock::now();
+        RETURN_IF_ERROR(context->Run(inputs, &outputs));
+        ns.push_back(std::chrono::nanoseconds(SteadyClock::now() - begin).count());
+      }
+      Answer(absl::StrCat("{\"ns\": [", absl::StrJoin(ns, ","), "]}"));
+    } else if (line.rfind("outputs ", 0) == 0) {
+      std::vector<std::string> written;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        written.push_back(absl::StrCat(line.substr(8), "/output_", i, ".npy"));
+        RETURN_IF_ERROR(WriteNpy(written.back(), outputs[i]));
+      }
+      Answer(absl::StrCat("{\"files\": [\"", absl::StrJoin(written, "\", \""), "\"]}"));
+    } else if (line == "rss") {
+      rusage usage{};
+      getrusage(RUSAGE_SELF, &usage);
+      Answer(absl::StrCat("{\"bytes\": ", usage.ru_maxrss * int64_t{1024}, "}"));
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat("unknown command ", line));
+    }
+  }
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  int threads = 1;
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i], value = argv[i + 1];
+    const size_t equals = value.find('=');
+    if (flag == "--threads" && absl::SimpleAtoi(value, &threads)) continue;
+    if (flag == "--input" && equals != std::string::npos) {
+      files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+      continue;
+    }
+    argc = 0;
+  }
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: engine_worker MODEL [--threads N] [--input NAME=FILE.pb]...\n");
+    return 2;
+  }
+  if (absl::Status status = Serve(argv[1], threads, files); !status.ok()) {
+    AnswerError(status);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace inferd::engine
+
+int main(int argc, char** argv) { return inferd::engine::Main(argc, argv); }
