@@ -1,6 +1,8 @@
 // The models of one daemon: directories -> servables, by name and version.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,13 +44,25 @@ struct IndexEntry {
 using ObserverFactory = std::function<std::shared_ptr<scheduler::ServableObserver>(
     const std::string& model, const std::string& version)>;
 
+// What "ready" means for the whole repository. Either way it takes at least one ready model, and a
+// model someone unloaded is not waited for.
+enum class Readiness : uint8_t { kAllModels, kAnyModel };
+
 struct RepositoryOptions {
   std::vector<std::string> directories;
-  scheduler::Clock* clock = nullptr;
+  scheduler::Clock* clock = nullptr;  // outlives the repository; deadlines below are its time
   ObserverFactory observer_factory;
   // Loads whose model fails are reported here as they happen (model, version, status), as are
-  // successes (OK).
+  // successes (OK). The version is "" when the model failed as a whole. Called from the loading
+  // thread, without a lock.
   std::function<void(const std::string&, const std::string&, const absl::Status&)> on_load;
+  // Called just before a version is served, with its effective configuration and notes.
+  std::function<void(const ModelVersion&)> on_ready;
+  Readiness readiness = Readiness::kAllModels;
+  // Models loaded side by side by LoadAll; 0: follows from the CPU.
+  int load_threads = 0;
+  // How long a replaced version may take to finish its requests.
+  absl::Duration drain_timeout = absl::Seconds(30);
 };
 
 // Thread-safe.
@@ -61,6 +75,8 @@ class ModelRepository {
   // Loads every model, each on its own: one that fails becomes kUnavailable with its reason.
   virtual void LoadAll() = 0;
   // Explicit (re)load and unload of one model by name. A reload that fails keeps what is served.
+  // Versions whose files and configuration have not changed stay as they are. Both wait for
+  // another Load or Unload of the same model, and return once replaced versions are drained.
   virtual absl::Status Load(const std::string& name) = 0;
   virtual absl::Status Unload(const std::string& name, absl::Time drain_deadline) = 0;
 
@@ -71,7 +87,8 @@ class ModelRepository {
   // Every known version, sorted by name then version number.
   virtual std::vector<IndexEntry> Index() const = 0;
   virtual std::vector<std::shared_ptr<const ModelVersion>> ReadyVersions() const = 0;
-  // True once LoadAll has finished and every model has a ready version; false with no models.
+  // True once LoadAll has finished and every model has a ready version (or, by
+  // RepositoryOptions::readiness, any); false with no models. A reload never turns it false.
   virtual bool Ready() const = 0;
   // Drains all models at once. Find fails with UNAVAILABLE afterwards.
   virtual void Shutdown(absl::Time drain_deadline) = 0;

@@ -18,6 +18,8 @@ struct TensorSpec {
   engine::ElementType type = engine::ElementType::kUndefined;
   std::vector<int64_t> dims;  // batch dimension included where the model batches
   bool optional = false;
+  // The model does not even fix the rank: `dims` is empty and any shape is accepted.
+  bool any_rank = false;
 };
 
 // One instance's way to run a batch: an engine context in production, a model of time in tests.

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "scheduler/clock.h"
 #include "scheduler/executor.h"
@@ -40,6 +41,7 @@ struct BatchingOptions {
   bool preserve_order = false;
 };
 
+// The limits bound what is waiting and running together, exactly.
 struct QueueOptions {
   int64_t max_requests = 1000;
   int64_t max_bytes = int64_t{256} << 20;
@@ -64,8 +66,9 @@ struct ServableOptions {
   std::vector<std::pair<InstanceOptions, std::unique_ptr<Executor>>> instances;
 };
 
-// Counters and latencies since creation; all monotonic, snapshot taken atomically enough that
-// totals of one struct agree.
+// Counters and latencies since creation; all monotonic, one consistent snapshot. Every request
+// that was not refused as invalid is counted in success or fail once; each request of a batch
+// counts the compute times of the whole batch.
 struct DurationSum {
   uint64_t count = 0;
   absl::Duration total;
@@ -84,11 +87,13 @@ struct ServableStatistics {
   uint64_t rejected = 0;  // refused by admission (RESOURCE_EXHAUSTED)
   uint64_t expired = 0;   // DEADLINE_EXCEEDED
   uint64_t cancelled = 0;
+  uint64_t retried = 0;     // requests run alone because the batch they were in failed
   int64_t queue_depth = 0;  // requests waiting
   int64_t queue_bytes = 0;
   int64_t in_flight = 0;           // waiting + running
   double instance_busy_ratio = 0;  // share of instance time spent running, last seconds
   std::map<int64_t, absl::Duration> estimated_compute;  // the latency model, by batch size
+  double latency_margin = 1;  // what estimates are multiplied with where a budget is at stake
 };
 
 // Told about every finished request and every executed batch, for metrics. Called from instance
@@ -107,17 +112,23 @@ class Servable {
   // `clock` and `observer` (may be null) outlive the servable.
   static absl::StatusOr<std::shared_ptr<Servable>> Create(
       ServableOptions options, Clock& clock, std::shared_ptr<ServableObserver> observer);
-  virtual ~Servable() = default;  // drains with a zero deadline
+  virtual ~Servable() = default;  // drains with a deadline that has passed
 
+  // The executors have been moved out of `instances`.
   virtual const ServableOptions& options() const = 0;
   // Validates (types, shapes, equal batch dimensions, batch size limit), admits and queues.
   // Errors are reported through request->done, like every other outcome: INVALID_ARGUMENT for a
   // bad request, RESOURCE_EXHAUSTED when the queue is full or the deadline cannot be met,
-  // UNAVAILABLE while draining. The handle may be dropped.
+  // UNAVAILABLE while draining. Later: DEADLINE_EXCEEDED at the request's deadline or queue
+  // timeout, CANCELLED, or the error of the run. Admission's hint when to try again is read with
+  // RetryAfter (admission.h). Element types are named as the engine names them; a front end that
+  // wants its protocol's names in messages compares with options().inputs first. The handle may
+  // be dropped.
   virtual std::shared_ptr<RequestHandle> Submit(std::unique_ptr<Request> request) = 0;
-  // Runs every batch size bucket once per instance with zero inputs, to build plans and to seed
-  // the latency model. Call before the first Submit. Shapes with free dimensions other than the
-  // batch are skipped.
+  // Runs the batch sizes 1, 2, 4, ... and the largest on every instance with zero inputs (strings:
+  // "0"), on the instance's own thread: once to build plans, once to seed the latency model. Call
+  // before the first Submit. Shapes with free dimensions other than the batch are skipped, and so
+  // are models with string inputs that refuse "0". An error names the instance and batch size.
   virtual absl::Status WarmUp() = 0;
   // Stops admission, finishes what was admitted, returns when idle or at `deadline` (then the
   // rest is failed with UNAVAILABLE).

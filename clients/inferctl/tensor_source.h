@@ -15,8 +15,8 @@ namespace inferd::client {
 struct ImageOptions {
   bool invert = false;
   double scale = 1.0;
-  std::vector<double> mean;  // one per channel, or one for all; empty: 0
-  std::vector<double> std;   // likewise; empty: 1
+  std::vector<double> mean = {};  // one per channel, or one for all; empty: 0
+  std::vector<double> std = {};   // likewise; empty: 1
   bool channels_last = false;
 };
 

@@ -21,6 +21,8 @@
 
 namespace inferd::engine {
 
+class OpRegistry;  // engine/ops/op_def.h
+
 struct ModelOptions {
   // Priority list; empty: {CpuProvider()}. Must outlive the model.
   std::vector<const ExecutionProvider*> providers;
@@ -28,6 +30,9 @@ struct ModelOptions {
   bool eager = false;
   // Names of passes to leave out, for bisection; see PassNames().
   std::vector<std::string> disabled_passes;
+  // The operators of `graph`s passed to FromGraph; null: OpRegistry::Global(). Must outlive the
+  // model.
+  const OpRegistry* registry = nullptr;
   // Plans kept per context-thread-count and input shape; least recently used goes first.
   int max_cached_plans = 32;
 };

@@ -1,0 +1,139 @@
+#include "engine/inferplan/backend_case.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "engine/onnx/tensor_file.h"
+#include "engine/runtime/model.h"
+#include "engine/status_macros.h"
+
+namespace inferd::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::StatusOr<std::vector<Tensor>> ReadNumbered(const std::string& directory,
+                                                 absl::string_view prefix,
+                                                 std::vector<std::string>* names) {
+  std::vector<Tensor> tensors;
+  for (int i = 0;; ++i) {
+    const std::string path = absl::StrCat(directory, "/", prefix, i, ".pb");
+    if (!fs::exists(path)) return tensors;
+    std::string name;
+    ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(path, &name));
+    tensors.push_back(std::move(tensor));
+    names->push_back(std::move(name));
+  }
+}
+
+// NumPy lacks bfloat16, so older test data holds its bits as uint16.
+TensorView AsDeclared(TensorView view, ElementType declared) {
+  if (declared == ElementType::kBfloat16 && view.type == ElementType::kUint16) view.type = declared;
+  return view;
+}
+
+// Files are numbered in the order of the graph's inputs. Older models list initializers among
+// these, so names decide where every name is known.
+absl::StatusOr<std::vector<TensorView>> MatchInputs(const std::vector<TensorInfo>& wanted,
+                                                    const std::vector<Tensor>& tensors,
+                                                    const std::vector<std::string>& names) {
+  std::vector<TensorView> views(wanted.size());
+  const bool by_name =
+      std::all_of(wanted.begin(), wanted.end(), [&](const TensorInfo& info) {
+        return std::find(names.begin(), names.end(), info.name) != names.end();
+      });
+  if (!by_name && tensors.size() != wanted.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", wanted.size(),
+                                                   " inputs, the data set ", tensors.size(), " (",
+                                                   absl::StrJoin(names, ", "), ")"));
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const size_t at =
+        by_name ? std::find(names.begin(), names.end(), wanted[i].name) - names.begin() : i;
+    views[i] = AsDeclared(tensors[at].view(), wanted[i].type.element);
+  }
+  return views;
+}
+
+absl::Status RunDataSet(const std::string& directory, Model& model, Context& context,
+                        const Tolerance& tolerance) {
+  std::vector<std::string> input_names, output_names;
+  ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                   ReadNumbered(directory, "input_", &input_names));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
+                   ReadNumbered(directory, "output_", &output_names));
+  ASSIGN_OR_RETURN(const std::vector<TensorView> views,
+                   MatchInputs(model.inputs(), inputs, input_names));
+  std::vector<Tensor> outputs;
+  RETURN_IF_ERROR(context.Run(views, &outputs));
+  if (expected.empty() || expected.size() > outputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", outputs.size(),
+                                                   " outputs, the data set ", expected.size()));
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string difference = CompareTensors(
+        outputs[i].view(), AsDeclared(expected[i].view(), outputs[i].type()), tolerance);
+    if (!difference.empty()) {
+      return absl::DataLossError(
+          absl::StrCat("output ", i, " \"", model.outputs()[i].name, "\": ", difference));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& root) {
+  std::error_code error;
+  if (!fs::is_directory(root, error)) {
+    return absl::NotFoundError(absl::StrCat(root, " is not a directory"));
+  }
+  std::vector<fs::path> models;
+  if (fs::exists(fs::path(root) / "model.onnx")) models.push_back(fs::path(root) / "model.onnx");
+  const auto options =
+      fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
+  for (auto it = fs::recursive_directory_iterator(root, options, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_directory(error) && fs::exists(it->path() / "model.onnx", error)) {
+      models.push_back(it->path() / "model.onnx");
+    }
+  }
+  if (error) return absl::UnavailableError(absl::StrCat(root, ": ", error.message()));
+  std::sort(models.begin(), models.end());
+
+  std::vector<BackendCase> cases;
+  for (const fs::path& model : models) {
+    BackendCase found;
+    found.name = model.parent_path().filename().string();
+    found.model = model.string();
+    for (const auto& entry : fs::directory_iterator(model.parent_path(), error)) {
+      const std::string name = entry.path().filename().string();
+      if (absl::StartsWith(name, "test_data_set_")) found.data_sets.push_back(entry.path().string());
+    }
+    std::sort(found.data_sets.begin(), found.data_sets.end());
+    cases.push_back(std::move(found));
+  }
+  return cases;
+}
+
+absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOptions& options) {
+  if (backend_case.data_sets.empty()) return absl::NotFoundError("no test_data_set_* beside it");
+  ModelOptions model_options;
+  model_options.eager = options.eager;
+  ASSIGN_OR_RETURN(std::shared_ptr<Model> model, Model::Load(backend_case.model, model_options));
+  ASSIGN_OR_RETURN(std::unique_ptr<Context> context,
+                   model->NewContext({options.threads, false}));
+  for (const std::string& directory : backend_case.data_sets) {
+    absl::Status status = RunDataSet(directory, *model, *context, options.tolerance);
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(fs::path(directory).filename().string(),
+                                                      ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inferd::engine

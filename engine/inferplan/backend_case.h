@@ -1,0 +1,33 @@
+// ONNX backend-test folders: model.onnx beside test_data_set_N with input_N.pb and output_N.pb
+// (https://github.com/onnx/onnx/blob/main/docs/OnnxBackendTest.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/inferplan/tensor_comparison.h"
+
+namespace inferd::engine {
+
+struct BackendCase {
+  std::string name;  // of the folder
+  std::string model;
+  std::vector<std::string> data_sets;  // in order
+};
+
+// Every folder at or below `root` that holds a model and data, by path. NOT_FOUND when `root`
+// does not exist.
+absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& root);
+
+struct BackendCaseOptions {
+  bool eager = false;
+  int threads = 1;
+  Tolerance tolerance;
+};
+
+// OK when every data set gives the expected outputs; otherwise the reason.
+absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOptions& options);
+
+}  // namespace inferd::engine

@@ -1,0 +1,18 @@
+// NumPy's .npy files
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "engine/tensor/tensor.h"
+
+namespace inferd::engine {
+
+// Versions 1 to 3, little-endian numbers and bools in C order. INVALID_ARGUMENT saying what was
+// found for anything else, and for a file whose data does not fit its header.
+absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
+absl::StatusOr<Tensor> ReadNpyFile(const std::string& path);
+
+}  // namespace inferd::engine

@@ -1,0 +1,36 @@
+// Linear scores of a table, for LinearClassifier and LinearRegressor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "engine/ir/attribute.h"
+
+namespace inferd::engine {
+
+// scores[k] = sum(coefficients[k * features + f] * row[f]) + intercepts[k].
+struct LinearModel {
+  int64_t features = 0;
+  int64_t outputs = 0;
+  std::vector<float> coefficients;
+  std::vector<float> intercepts;  // one per output, or none
+
+  template <typename T>
+  void Score(const T* row, absl::Span<double> scores) const {
+    for (int64_t k = 0; k < outputs; ++k) {
+      double sum = 0;
+      for (int64_t f = 0; f < features; ++f) {
+        sum += static_cast<double>(row[f]) * coefficients[k * features + f];
+      }
+      scores[k] = intercepts.empty() ? sum : sum + intercepts[k];
+    }
+  }
+};
+
+// From the attributes coefficients and intercepts. INVALID_ARGUMENT where their counts do not fit.
+absl::StatusOr<LinearModel> ReadLinearModel(const Attributes& attributes, int64_t features,
+                                            int64_t outputs);
+
+}  // namespace inferd::engine

@@ -1,0 +1,114 @@
+// Decision-tree ensembles in one flat form, built from the attributes of any of the standard's
+// tree operators.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "engine/ir/attribute.h"
+
+namespace inferd::engine {
+
+enum class TreeBranch : uint8_t {
+  kLessOrEqual,
+  kLess,
+  kGreaterOrEqual,
+  kGreater,
+  kEqual,
+  kNotEqual,
+  kMember,  // x is in a set
+  kLeaf
+};
+// "BRANCH_LEQ" and so on; INVALID_ARGUMENT for other spellings.
+absl::StatusOr<TreeBranch> TreeBranchFromName(const std::string& name);
+
+struct TreeNode {
+  TreeBranch branch = TreeBranch::kLeaf;
+  bool missing_tracks_true = false;  // a NaN takes the true branch
+  int32_t feature = 0;
+  double threshold = 0;
+  int32_t if_true = -1;  // node indices; unused at leaves
+  int32_t if_false = -1;
+  // A range of votes at a leaf, of members at kMember.
+  int32_t first = 0;
+  int32_t last = 0;
+};
+
+// What a leaf adds to one target (or class).
+struct TreeVote {
+  int32_t target;
+  double weight;
+};
+
+struct TreeEnsemble {
+  std::vector<TreeNode> nodes;
+  std::vector<int32_t> roots;
+  std::vector<TreeVote> votes;
+  std::vector<double> members;
+  int32_t features = 0;  // the largest feature read, plus one
+
+  // The leaf a row of `features` elements ends in.
+  template <typename T>
+  const TreeNode& Leaf(int32_t root, const T* row) const;
+  absl::Span<const TreeVote> Votes(const TreeNode& leaf) const {
+    return absl::MakeConstSpan(votes).subspan(leaf.first, leaf.last - leaf.first);
+  }
+};
+
+// Finds the roots, unless they are given, and checks that no path runs in a circle, so that every
+// walk ends. INVALID_ARGUMENT otherwise. Linear in the number of nodes.
+absl::Status FinishTrees(TreeEnsemble* ensemble);
+
+// From the nodes_* attributes of TreeEnsembleClassifier and TreeEnsembleRegressor and the votes in
+// <prefix>_treeids, _nodeids, _ids and _weights ("class" or "target"); those with a counterpart
+// *_as_tensor may have it instead. Targets must lie in [0, targets). Linear in the model's size.
+absl::StatusOr<TreeEnsemble> ReadTreeEnsemble(const Attributes& attributes,
+                                              const std::string& prefix, int64_t targets);
+
+// A list of numbers given as floats in `name` or as a tensor of floats or doubles in
+// `name`_as_tensor; empty where neither is there.
+absl::StatusOr<std::vector<double>> ReadNumbers(const Attributes& attributes,
+                                                const std::string& name);
+
+template <typename T>
+const TreeNode& TreeEnsemble::Leaf(int32_t root, const T* row) const {
+  const TreeNode* node = &nodes[root];
+  while (node->branch != TreeBranch::kLeaf) {
+    const double x = static_cast<double>(row[node->feature]);
+    bool taken = false;
+    switch (node->branch) {
+      case TreeBranch::kLessOrEqual:
+        taken = x <= node->threshold;
+        break;
+      case TreeBranch::kLess:
+        taken = x < node->threshold;
+        break;
+      case TreeBranch::kGreaterOrEqual:
+        taken = x >= node->threshold;
+        break;
+      case TreeBranch::kGreater:
+        taken = x > node->threshold;
+        break;
+      case TreeBranch::kEqual:
+        taken = x == node->threshold;
+        break;
+      case TreeBranch::kNotEqual:
+        taken = x != node->threshold;
+        break;
+      case TreeBranch::kMember:
+        for (int32_t i = node->first; i < node->last && !taken; ++i) taken = x == members[i];
+        break;
+      case TreeBranch::kLeaf:
+        break;
+    }
+    taken = taken || (node->missing_tracks_true && std::isnan(x));
+    node = &nodes[taken ? node->if_true : node->if_false];
+  }
+  return *node;
+}
+
+}  // namespace inferd::engine

@@ -1,0 +1,122 @@
+#include "engine/ops/ml/tree_regression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "engine/kernel/kernel.h"
+#include "engine/ops/ml/table_input.h"
+#include "engine/ops/shape_input.h"
+#include "engine/status_macros.h"
+
+namespace inferd::engine {
+namespace {
+
+// Folds a leaf's vote into the score of its target.
+double Fold(TreeAggregate aggregate, double score, double weight) {
+  switch (aggregate) {
+    case TreeAggregate::kSum:
+    case TreeAggregate::kAverage:
+      return score + weight;
+    case TreeAggregate::kMin:
+      return std::min(score, weight);
+    case TreeAggregate::kMax:
+      return std::max(score, weight);
+  }
+  return score;
+}
+
+template <typename T>
+void Predict(const TreeRegression& r, const T* row, absl::Span<double> scores) {
+  // NaN marks a target no tree has voted for yet: least and greatest start with the first vote.
+  const bool sums = r.aggregate == TreeAggregate::kSum || r.aggregate == TreeAggregate::kAverage;
+  constexpr double kNoVote = std::numeric_limits<double>::quiet_NaN();
+  std::fill(scores.begin(), scores.end(), sums ? 0.0 : kNoVote);
+  for (const int32_t root : r.trees.roots) {
+    for (const TreeVote& vote : r.trees.Votes(r.trees.Leaf(root, row))) {
+      double& score = scores[vote.target];
+      score = std::isnan(score) ? vote.weight : Fold(r.aggregate, score, vote.weight);
+    }
+  }
+  for (int64_t t = 0; t < r.targets; ++t) {
+    if (!sums && std::isnan(scores[t])) scores[t] = 0;
+    if (r.aggregate == TreeAggregate::kAverage) {
+      scores[t] /= static_cast<double>(r.trees.roots.size());
+    }
+    if (!r.base_values.empty()) scores[t] += r.base_values[t];
+  }
+  ApplyPostTransform(r.transform, scores);
+}
+
+template <typename T, typename Out>
+class RegressionKernel final : public Kernel {
+ public:
+  RegressionKernel(TreeRegression regression, TableShape table)
+      : regression_(std::move(regression)), table_(table) {}
+
+  size_t workspace_bytes() const override {
+    return table_.rows * regression_.targets * sizeof(double);
+  }
+
+  absl::Status Run(KernelContext& context) const override {
+    const int64_t targets = regression_.targets;
+    double* scores = static_cast<double*>(context.workspace());
+    const T* x = context.input(0).as<T>();
+    Out* y = context.output(0).as<Out>();
+    context.threads().ParallelFor(table_.rows, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const absl::Span<double> row(scores + r * targets, targets);
+        Predict(regression_, x + r * table_.features, row);
+        for (int64_t t = 0; t < targets; ++t) {
+          y[r * targets + t] = static_cast<Out>(static_cast<ComputeType<Out>>(row[t]));
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  TreeRegression regression_;
+  TableShape table_;
+};
+
+}  // namespace
+
+absl::StatusOr<int64_t> ReadNumTargets(const Attributes& attributes) {
+  const int64_t targets = attributes.GetInt("n_targets", 1);
+  if (targets < 1 || targets > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute n_targets is ", targets, ", expected at least 1"));
+  }
+  return targets;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTreeRegression(const NodeSpec& spec,
+                                                           TreeRegression regression) {
+  ASSIGN_OR_RETURN(const TableShape table, AsTable(spec.input(0).shape));
+  if (table.features < regression.trees.features) {
+    return absl::InvalidArgumentError(absl::StrCat("input X has ", table.features,
+                                                   " features, but the trees read feature ",
+                                                   regression.trees.features - 1));
+  }
+  RETURN_IF_ERROR(CheckOutputShape(spec, 0, Shape{table.rows, regression.targets}));
+  std::unique_ptr<Kernel> kernel;
+  const auto make = [&]<typename T, typename Out>() {
+    kernel = std::make_unique<RegressionKernel<T, Out>>(std::move(regression), table);
+  };
+  const ElementType in = spec.input(0).type, out = spec.output(0).type;
+  if (out == ElementType::kFloat32) {
+    DispatchType<float, double, int32_t, int64_t>(
+        in, [&]<typename T>() { make.template operator()<T, float>(); });
+  } else if (in == out) {
+    DispatchType<double, Float16>(in, [&]<typename T>() { make.template operator()<T, T>(); });
+  }
+  if (kernel == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("trees over ", std::string(ElementTypeName(in)),
+                                                 " giving ", std::string(ElementTypeName(out))));
+  }
+  return kernel;
+}
+
+}  // namespace inferd::engine

@@ -1,0 +1,90 @@
+#include "engine/passes/pass.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "engine/passes/all_passes.h"
+#include "engine/status_macros.h"
+
+namespace inferd::engine {
+namespace {
+
+// Order matters within a round: constants first, since the others match on them; the residual
+// before the activation that follows it.
+constexpr Pass kPasses[] = {
+    {"fold_constants", "Computes nodes whose inputs are all constant.", FoldConstants},
+    {"remove_no_ops", "Removes nodes that pass their input through.", RemoveNoOps},
+    {"eliminate_common_subexpressions", "Computes equal nodes once.",
+     EliminateCommonSubexpressions},
+    {"batch_norm_to_scale_shift",
+     "Turns BatchNormalization with constant statistics into a scale and shift by channel.",
+     BatchNormToScaleShift},
+    {"merge_scale_shift", "Merges constant Mul and Add by channel into the ScaleShift before them.",
+     MergeScaleShift},
+    {"fuse_scale_into_conv",
+     "Folds ScaleShift and constant Mul and Add by channel into the weights of a Conv.",
+     FuseScaleIntoConv},
+    {"fuse_channel_shuffle",
+     "Makes one node of Reshape, Transpose, Reshape that shuffles channels.", FuseChannelShuffle},
+    {"reduce_mean_to_global_pool", "Averages over all spatial axes by GlobalAveragePool.",
+     ReduceMeanToGlobalPool},
+    {"fuse_matmul_bias", "Adds a bias inside the MatMul before it.", FuseMatMulBias},
+    {"fuse_residual_add", "Adds a tensor of equal shape inside the Conv before the addition.",
+     FuseResidualAdd},
+    {"fuse_activation",
+     "Applies activations inside the Conv, Gemm, MatMul, Add or ScaleShift before them.",
+     FuseActivation},
+    {"remove_dead", "Removes nodes and constants nothing uses.", RemoveDead},
+};
+
+// A rewrite can enable an earlier pass; real models settle in two or three rounds.
+constexpr int kMaxRounds = 8;
+
+}  // namespace
+
+absl::Span<const Pass> AllPasses() { return kPasses; }
+
+std::vector<absl::string_view> PassNames() {
+  std::vector<absl::string_view> names;
+  for (const Pass& pass : kPasses) names.push_back(pass.name);
+  return names;
+}
+
+absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry& registry,
+                                                  absl::Span<const std::string> disabled) {
+  const std::vector<absl::string_view> names = PassNames();
+  for (const std::string& name : disabled) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no pass is named '", name, "'; passes are ", absl::StrJoin(names, ", ")));
+    }
+  }
+  RETURN_IF_ERROR(InferShapes(graph));
+  std::vector<PassResult> results;
+  for (const Pass& pass : kPasses) results.push_back({pass.name, 0});
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = false;
+    for (size_t i = 0; i < std::size(kPasses); ++i) {
+      const Pass& pass = kPasses[i];
+      if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+      absl::StatusOr<int> applied = pass.run(graph, registry);
+      if (!applied.ok()) {
+        return absl::Status(applied.status().code(),
+                            absl::StrCat("pass ", pass.name, ": ", applied.status().message()));
+      }
+      if (*applied == 0) continue;
+      changed = true;
+      results[i].applied += *applied;
+      if (absl::Status valid = Verify(graph); !valid.ok()) {
+        return absl::InternalError(
+            absl::StrCat("pass ", pass.name, " broke the graph: ", valid.message()));
+      }
+      RETURN_IF_ERROR(InferShapes(graph));
+    }
+    if (!changed) break;
+  }
+  return results;
+}
+
+}  // namespace inferd::engine

@@ -1,0 +1,48 @@
+// The context behind engine/runtime/model.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/runtime/arena.h"
+#include "engine/runtime/bound_plan.h"
+#include "engine/runtime/buffer_pool.h"
+#include "engine/runtime/model_impl.h"
+#include "engine/runtime/profiler.h"
+
+namespace inferd::engine {
+
+class ContextImpl final : public Context {
+ public:
+  static absl::StatusOr<std::unique_ptr<Context>> Create(std::shared_ptr<ModelImpl> model,
+                                                         const ContextOptions& options);
+
+  absl::Status Run(absl::Span<const TensorView> inputs, std::vector<Tensor>* outputs) override;
+  void SetObserver(TensorObserver fn) override { observer_ = std::move(fn); }
+  std::vector<NodeProfile> Profile() const override { return profiler_.profiles(); }
+
+ private:
+  ContextImpl(std::shared_ptr<ModelImpl> model, const ContextOptions& options,
+              std::unique_ptr<Stream> stream);
+
+  absl::Status RunSegments(absl::Span<const TensorView> inputs);
+  // Gives the buffers of earlier outputs back, so that this run can use them, save those its
+  // inputs lie in.
+  void ReleaseOutputs(absl::Span<const TensorView> inputs, std::vector<Tensor>& outputs);
+
+  const std::shared_ptr<ModelImpl> model_;
+  const ContextOptions options_;
+  const std::unique_ptr<Stream> stream_;
+  const std::shared_ptr<BufferPool> pool_;
+  Arena arena_;
+  Profiler profiler_;
+  TensorObserver observer_;
+
+  std::vector<int64_t> key_;
+  std::vector<std::unique_ptr<BoundPlan>> segments_;  // by position in a run
+  std::vector<Tensor> results_;                       // of the run that is on
+  std::vector<Tensor> carried_;                       // by value id; empty until a plan needs it
+  std::vector<Tensor> borrowed_;                      // earlier outputs this run reads
+};
+
+}  // namespace inferd::engine

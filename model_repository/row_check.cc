@@ -1,0 +1,188 @@
+#include "model_repository/row_check.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "engine/status_macros.h"
+#include "engine/tensor/tensor.h"
+
+namespace inferd::repository {
+namespace {
+
+using engine::Dim;
+using engine::ElementType;
+using engine::Shape;
+using engine::Tensor;
+using engine::TensorInfo;
+using engine::TensorView;
+
+constexpr int64_t kMostElements = int64_t{1} << 24;  // over all inputs of one run
+
+// Floats in [0, 1), integers and strings of 0 or 1: valid as an index, a mask or a count.
+void Fill(Tensor& tensor, std::mt19937& random) {
+  const int64_t n = tensor.num_elements();
+  std::uniform_real_distribution<double> real(0, 1);
+  const auto bit = [&] { return (random() >> 7) & 1; };
+  const bool done = engine::DispatchType<float, double, engine::Float16, engine::BFloat16>(
+                        tensor.type(),
+                        [&]<typename T>() {
+                          T* p = tensor.mutable_data<T>();
+                          for (int64_t i = 0; i < n; ++i)
+                            p[i] = static_cast<T>(static_cast<float>(real(random)));
+                        }) ||
+                    engine::DispatchType<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t,
+                                         int64_t, uint64_t, bool>(tensor.type(),
+                                                                  [&]<typename T>() {
+                                                                    T* p = tensor.mutable_data<T>();
+                                                                    for (int64_t i = 0; i < n; ++i)
+                                                                      p[i] = static_cast<T>(bit());
+                                                                  }) ||
+                    engine::DispatchType<std::string>(tensor.type(), [&]<typename T>() {
+                      T* p = tensor.mutable_data<T>();
+                      for (int64_t i = 0; i < n; ++i) p[i] = bit() ? "1" : "0";
+                    });
+  if (!done) std::memset(tensor.view().data, 0, tensor.num_bytes());
+}
+
+// Two rows of every input. Free dimensions other than the first are `size`.
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& inputs, int64_t size,
+                                               bool* has_free_dims) {
+  std::mt19937 random(20'240'229);
+  std::vector<Tensor> tensors;
+  int64_t total = 0;
+  for (const TensorInfo& info : inputs) {
+    if (info.optional) {
+      tensors.emplace_back();
+      continue;
+    }
+    Shape shape{2};
+    for (int i = 1; i < info.type.shape.rank(); ++i) {
+      const Dim& dim = info.type.shape[i];
+      if (!dim.known()) *has_free_dims = true;
+      shape.push_back(dim.known() ? dim.value() : size);
+    }
+    ASSIGN_OR_RETURN(int64_t elements, shape.CheckedNumElements());
+    if (elements > kMostElements || (total += elements) > kMostElements) {
+      return absl::ResourceExhaustedError("the inputs are too large to try");
+    }
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(info.type.element, shape));
+    Fill(tensor, random);
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// Rows [first, first + count) of each tensor, sharing its memory.
+std::vector<TensorView> Rows(const std::vector<Tensor>& tensors, int64_t first, int64_t count) {
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : tensors) {
+    TensorView view = tensor.view();
+    if (tensor.defined()) {
+      const int64_t row_bytes = tensor.num_bytes() / tensor.shape()[0];
+      view.shape[0] = count;
+      view.data = static_cast<char*>(view.data) + first * row_bytes;
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+// Largest difference between row `row` of `together` and `alone`, relative to the largest value
+// of `together`. Integers and strings count as wholly different where they are not equal, save
+// for one element in fifty: rounding and ties.
+double Difference(const Tensor& together, const Tensor& alone, int64_t row) {
+  const int64_t n = alone.num_elements();
+  double result = 0;
+  const bool real = engine::DispatchType<float, double, engine::Float16, engine::BFloat16>(
+      together.type(), [&]<typename T>() {
+        const T* all = together.data<T>();
+        const T* a = all + row * n;
+        const T* b = alone.data<T>();
+        const auto value = [](T x) {
+          if constexpr (std::is_same_v<T, double>)
+            return x;
+          else
+            return static_cast<double>(static_cast<float>(x));
+        };
+        double scale = 1e-6;
+        for (int64_t i = 0; i < together.num_elements(); ++i) {
+          const double v = std::fabs(value(all[i]));
+          if (std::isfinite(v)) scale = std::max(scale, v);
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          const double x = value(a[i]), y = value(b[i]);
+          if ((std::isnan(x) && std::isnan(y)) || x == y) continue;
+          const double d = std::fabs(x - y) / scale;
+          result = std::max(result, std::isfinite(d) ? d : 1.0);
+        }
+      });
+  if (real) return result;
+  int64_t unequal = 0;
+  if (together.type() == ElementType::kString) {
+    const std::string* a = together.data<std::string>() + row * n;
+    const std::string* b = alone.data<std::string>();
+    for (int64_t i = 0; i < n; ++i) unequal += a[i] != b[i];
+  } else {
+    const int64_t bytes = engine::ElementBits(together.type()) / 8;
+    if (bytes == 0) return 0;  // packed sub-byte elements: nothing to compare row by row
+    const char* a = static_cast<const char*>(together.view().data) + row * n * bytes;
+    const char* b = static_cast<const char*>(alone.view().data);
+    for (int64_t i = 0; i < n; ++i)
+      unequal += std::memcmp(a + i * bytes, b + i * bytes, bytes) != 0;
+  }
+  return unequal * 50 > n ? 1.0 : 0.0;
+}
+
+RowCheck Compare(engine::Context& context, const std::vector<Tensor>& inputs,
+                 const std::vector<TensorInfo>& outputs) {
+  constexpr double kTolerance = 1e-3;  // kernels differ by batch size
+  std::vector<Tensor> together;
+  if (auto s = context.Run(Rows(inputs, 0, 2), &together); !s.ok()) {
+    return {RowCheck::Outcome::kInconclusive, std::string(s.message())};
+  }
+  for (int64_t row = 0; row < 2; ++row) {
+    std::vector<Tensor> alone;
+    if (auto s = context.Run(Rows(inputs, row, 1), &alone); !s.ok()) {
+      return {RowCheck::Outcome::kInconclusive, std::string(s.message())};
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& a = together[i];
+      const Tensor& b = alone[i];
+      if (a.shape().rank() == 0 || a.shape()[0] != 2 || b.shape().rank() != a.shape().rank() ||
+          b.shape()[0] != 1 || a.num_elements() != 2 * b.num_elements()) {
+        return {RowCheck::Outcome::kDependent,
+                absl::StrCat("output '", outputs[i].name, "' has shape ", a.shape().ToString(),
+                             " for two rows and ", b.shape().ToString(), " for one")};
+      }
+      if (const double difference = Difference(a, b, row); difference > kTolerance) {
+        return {RowCheck::Outcome::kDependent,
+                absl::StrCat("output '", outputs[i].name, "' of a row differs by ", difference,
+                             " of its range when another row is in the batch")};
+      }
+    }
+  }
+  return {RowCheck::Outcome::kIndependent, ""};
+}
+
+}  // namespace
+
+RowCheck CheckRows(engine::Context& context, const std::vector<TensorInfo>& inputs,
+                   const std::vector<TensorInfo>& outputs) {
+  RowCheck result;
+  // A convolution stack needs some width; a table of positions must not be left.
+  for (int64_t size : {16, 64}) {
+    bool has_free_dims = false;
+    absl::StatusOr<std::vector<Tensor>> tensors = MakeInputs(inputs, size, &has_free_dims);
+    if (!tensors.ok())
+      return {RowCheck::Outcome::kInconclusive, std::string(tensors.status().message())};
+    result = Compare(context, *tensors, outputs);
+    if (result.outcome != RowCheck::Outcome::kInconclusive || !has_free_dims) break;
+  }
+  return result;
+}
+
+}  // namespace inferd::repository

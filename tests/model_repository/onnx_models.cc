@@ -1,0 +1,70 @@
+#include "tests/model_repository/onnx_models.h"
+
+#include <onnx/onnx_pb.h>
+
+namespace inferd::repository {
+namespace {
+
+onnx::ModelProto NewModel() {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  onnx::OperatorSetIdProto* opset = model.add_opset_import();
+  opset->set_domain("");
+  opset->set_version(13);
+  model.mutable_graph()->set_name("test");
+  return model;
+}
+
+void SetType(onnx::ValueInfoProto* value, const std::string& name, const Dims& dims) {
+  value->set_name(name);
+  onnx::TypeProto_Tensor* type = value->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(onnx::TensorProto::FLOAT);
+  onnx::TensorShapeProto* shape = type->mutable_shape();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    onnx::TensorShapeProto_Dimension* dim = shape->add_dim();
+    if (dims[i] >= 0) {
+      dim->set_dim_value(dims[i]);
+    } else {
+      dim->set_dim_param(i == 0 ? "n" : "d" + std::to_string(i));
+    }
+  }
+}
+
+std::string Unary(const std::string& op, const Dims& dims, const onnx::TensorProto* second) {
+  onnx::ModelProto model = NewModel();
+  onnx::GraphProto* graph = model.mutable_graph();
+  SetType(graph->add_input(), "x", dims);
+  SetType(graph->add_output(), "y", dims);
+  onnx::NodeProto* node = graph->add_node();
+  node->set_op_type(op);
+  node->add_input("x");
+  if (second != nullptr) {
+    *graph->add_initializer() = *second;
+    node->add_input(second->name());
+  }
+  node->add_output("y");
+  return model.SerializeAsString();
+}
+
+}  // namespace
+
+std::string AddModel(const Dims& dims, float constant) {
+  onnx::TensorProto c;
+  c.set_name("c");
+  c.set_data_type(onnx::TensorProto::FLOAT);
+  c.add_dims(1);
+  c.add_float_data(constant);
+  return Unary("Add", dims, &c);
+}
+
+std::string CumSumModel(const Dims& dims) {
+  onnx::TensorProto axis;
+  axis.set_name("axis");
+  axis.set_data_type(onnx::TensorProto::INT64);
+  axis.add_int64_data(0);
+  return Unary("CumSum", dims, &axis);
+}
+
+std::string UnsupportedModel() { return Unary("Frobnicate", {-1, 2}, nullptr); }
+
+}  // namespace inferd::repository

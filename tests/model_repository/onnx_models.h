@@ -1,0 +1,20 @@
+// Small ONNX models for tests, built with ONNX's own message classes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace inferd::repository {
+
+// -1 is a free dimension. The symbol of a free first dimension is "n".
+using Dims = std::vector<int64_t>;
+
+// y = x + `constant`, float, of the given shape. Serialized.
+std::string AddModel(const Dims& dims, float constant);
+// y = CumSum(x, axis 0): rows of a batch influence each other.
+std::string CumSumModel(const Dims& dims);
+// An operator nobody has.
+std::string UnsupportedModel();
+
+}  // namespace inferd::repository
