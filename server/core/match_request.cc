@@ -42,7 +42,7 @@ bool Fits(absl::Span<const int64_t> expected, absl::Span<const int64_t> got) {
 absl::Status CheckShape(const TensorSpec& spec, const Shape& shape,
                         const repository::ModelVersion& model) {
   const absl::Span<const int64_t> expected = spec.dims;
-  if (Fits(expected, shape.dims())) return absl::OkStatus();
+  if (spec.any_rank || Fits(expected, shape.dims())) return absl::OkStatus();
   std::string text =
       absl::StrCat("unexpected shape for input '", spec.name, "' for model '", model.name,
                    "'. Expected [", absl::StrJoin(expected, ","), "], got ", shape.ToString(), ".");

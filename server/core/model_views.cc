@@ -23,10 +23,20 @@ std::string DatatypeOrOnnxName(ElementType type) {
   return std::string(name.empty() ? engine::ElementTypeName(type) : name);
 }
 
+// The protocol cannot say "any rank"; one free dimension is the nearest it has.
+std::vector<int64_t> WireDims(const TensorSpec& spec) {
+  return spec.any_rank ? std::vector<int64_t>{-1} : spec.dims;
+}
+
+// The protocol has no way to say that any rank will do; one free dimension comes closest.
+std::vector<int64_t> Dims(const TensorSpec& spec) {
+  return spec.any_rank ? std::vector<int64_t>{-1} : spec.dims;
+}
+
 std::vector<TensorMetadata> Describe(const std::vector<TensorSpec>& specs) {
   std::vector<TensorMetadata> result;
   for (const TensorSpec& spec : specs) {
-    result.push_back({spec.name, DatatypeOrOnnxName(spec.type), spec.dims});
+    result.push_back({spec.name, DatatypeOrOnnxName(spec.type), WireDims(spec)});
   }
   return result;
 }
@@ -71,8 +81,8 @@ std::vector<ModelConfigTensor> ConfigTensors(const std::vector<TensorSpec>& spec
   std::vector<ModelConfigTensor> result;
   for (const TensorSpec& spec : specs) {
     const auto [number, name] = ConfigDataType(spec.type);
-    ModelConfigTensor tensor{spec.name, number, std::string(name), spec.dims, spec.optional};
-    if (batched && !tensor.dims.empty()) tensor.dims.erase(tensor.dims.begin());
+    ModelConfigTensor tensor{spec.name, number, std::string(name), WireDims(spec), spec.optional};
+    if (batched && !spec.any_rank && !tensor.dims.empty()) tensor.dims.erase(tensor.dims.begin());
     result.push_back(std::move(tensor));
   }
   return result;

@@ -83,7 +83,7 @@ absl::StatusOr<BodyBuffer> Decompress(ContentCoding coding, const BodyBuffer& bo
         stream.avail_out = 1;
         code = inflate(&stream, Z_NO_FLUSH);
         if (code == Z_STREAM_END && stream.avail_out == 1) break;
-        return absl::ResourceExhaustedError(
+        return absl::OutOfRangeError(
             absl::StrCat("the body is longer than ", max_bytes,
                          " bytes when decompressed, the limit of this server (max_message_bytes)"));
       }

@@ -18,7 +18,7 @@ absl::StatusOr<ContentCoding> ParseContentEncoding(absl::string_view header);
 // them, else identity.
 ContentCoding ChooseContentCoding(absl::string_view accept_encoding);
 
-// `aligned_offset` as in BodyBuffer. RESOURCE_EXHAUSTED when the result would exceed `max_bytes`,
+// `aligned_offset` as in BodyBuffer. OUT_OF_RANGE when the result would exceed `max_bytes`,
 // found out without producing it; INVALID_ARGUMENT for data that cannot be decompressed.
 absl::StatusOr<BodyBuffer> Decompress(ContentCoding coding, const BodyBuffer& body,
                                       int64_t max_bytes, size_t aligned_offset);

@@ -32,7 +32,7 @@ absl::Status DecodeRawBody(const HttpRequest& request, ServerContext& context, I
   InferInput& input = out->inputs.emplace_back();
   input.name = spec.name;
   input.tensor.type = spec.type;
-  std::vector<int64_t> dims = spec.dims;
+  std::vector<int64_t> dims = spec.any_rank ? std::vector<int64_t>{-1} : spec.dims;
   if (options.batching.max_batch_size > 1 && !dims.empty() && dims[0] < 0) dims[0] = 1;
 
   const ByteSpan body(request.body.data(), request.body.size());

@@ -10,7 +10,8 @@
 
 namespace inferd::server {
 
-// HTTP status of an error, and the error body {"error": text} with what goes around it.
+// HTTP status of an error (OUT_OF_RANGE stands for a body over its limit), and the error body
+// {"error": text} with what goes around it.
 int HttpStatusOf(absl::StatusCode code);
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_status, absl::string_view text);

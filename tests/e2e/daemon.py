@@ -38,6 +38,7 @@ class Daemon:
 
     def __exit__(self, *_):
         self.stop()
+        self.log.close()
 
     @property
     def http(self):

@@ -101,7 +101,7 @@ class Garbage(unittest.TestCase):
                                        ("/v2/models/" + "a" * 3000 + "/infer", "POST",
                                         (400, 404, 414, 431))):
             with self.subTest(path=path, method=method):
-                status, _, _ = self.daemon.get(path, method=method, body=b"{}")
+                status, _, _ = self.daemon.get(path, method=method, body=json.dumps(DIGIT))
                 self.assertIn(status, expected)
 
     def test_requests_that_are_not_http(self):

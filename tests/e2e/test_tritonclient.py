@@ -38,7 +38,6 @@ class Both:
         self.assertTrue(self.client.is_server_live())
         self.assertTrue(self.client.is_server_ready())
         self.assertTrue(self.client.is_model_ready("simple"))
-        self.assertFalse(self.client.is_model_ready("nope"))
         server = self.as_dict(self.client.get_server_metadata())
         self.assertEqual(server["name"], "under-test")
         self.assertIn("binary_tensor_data", server["extensions"])

@@ -67,6 +67,7 @@ class Mutator {
 
   std::string Next() {
     std::string input = seeds_[Below(seeds_.size())];
+    if (MutateInput != nullptr && Below(2) == 0 && MutateInput(input, random_)) return input;
     const size_t steps = 1 + Below(Below(4) == 0 ? 32 : 4);
     // Length-prefixed formats survive only mutations that keep the size; half of the runs do.
     const bool keep_size = Below(2) == 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace inferd::fuzz {
 
 // Well-formed inputs to mutate; at least one. Files named on the command line are added.
 std::vector<std::string> SeedInputs();
+
+// A target may define this to mutate in the terms of its format; half of the runs then use it.
+// False: the input is not well-formed, mutate its bytes.
+__attribute__((weak)) bool MutateInput(std::string& input, std::mt19937_64& random);
 
 }  // namespace inferd::fuzz

@@ -4,7 +4,9 @@
 
 #include "engine/onnx/import.h"
 #include "engine/onnx/tensor_file.h"
+#include "onnx/onnx_pb.h"
 #include "tests/fuzz/mutating_driver.h"
+#include "tests/fuzz/proto_mutator.h"
 
 namespace {
 
@@ -15,6 +17,13 @@ void Expect(bool right, const absl::Status& status) {
 }
 
 }  // namespace
+
+bool inferd::fuzz::MutateInput(std::string& input, std::mt19937_64& random) {
+  onnx::ModelProto model;
+  if (!model.ParsePartialFromString(input)) return false;
+  MutateMessage(model, random);
+  return model.SerializePartialToString(&input);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace inferd::engine;  // NOLINT: one function

@@ -128,14 +128,14 @@ TEST_F(GrpcServerTest, AnswersTheControlCalls) {
 
   inference::ModelStatisticsResponse statistics;
   ASSERT_TRUE(Call(&Stub::ModelStatistics, {}, &statistics).ok());
-  ASSERT_EQ(statistics.model_stats_size(), 4);
+  ASSERT_EQ(statistics.model_stats_size(), 5);
   EXPECT_EQ(statistics.model_stats(0).inference_count(), 7u);
   EXPECT_EQ(statistics.model_stats(0).inference_stats().success().ns(), 6'000'000u);
   EXPECT_EQ(statistics.model_stats(0).batch_stats(0).batch_size(), 2u);
 
   inference::RepositoryIndexResponse index;
   ASSERT_TRUE(Call(&Stub::RepositoryIndex, {}, &index).ok());
-  EXPECT_EQ(index.models_size(), 5);
+  EXPECT_EQ(index.models_size(), 6);
 
   inference::RepositoryModelLoadRequest load;
   load.set_model_name("simple");

@@ -225,6 +225,17 @@ TEST_F(HttpServerTest, TextTensorsAndSpecialNumbers) {
               HasSubstr("\"data\":[NaN,-Infinity,Infinity,1.5]"));
 }
 
+TEST_F(HttpServerTest, AModelOfAnyRankTakesAnyShape) {
+  Start();
+  for (const char* shape : {"[]", "[1]", "[1,1,1]"}) {
+    const RawResponse response =
+        Infer("any_rank", absl::StrCat(R"({"inputs":[{"name":"X","shape":)", shape,
+                                       R"(,"datatype":"FP32","data":[5]}]})"));
+    EXPECT_THAT(response.body, HasSubstr(absl::StrCat("\"shape\":", shape, ",\"data\":[5]")));
+  }
+  EXPECT_THAT(Get("/v2/models/any_rank").body, HasSubstr(R"("shape":[-1])"));
+}
+
 TEST_F(HttpServerTest, ErrorsNameWhatIsWrong) {
   Start();
   struct Case {
@@ -425,7 +436,7 @@ TEST_F(HttpServerTest, LimitsAreAnsweredWithTheNameOfTheOption) {
   bomb.text = std::string(1 << 20, ' ');
   ASSERT_TRUE(Compress(ContentCoding::kGzip, &bomb).ok());
   const RawResponse unpacked = Infer("vector", bomb.text, "Content-Encoding: gzip\r\n");
-  EXPECT_EQ(unpacked.status, 429);
+  EXPECT_EQ(unpacked.status, 413);
   EXPECT_THAT(unpacked.body, HasSubstr("when decompressed"));
 }
 

@@ -284,8 +284,8 @@ inline Compute SumAndDifference() {
 }
 
 // The models most tests use: "simple" (INT32 [-1,16] twice to twice, batched up to 8), "identity"
-// (FP32 [-1,-1]), "text" (BYTES [-1]), "vector" (FP32 [4], not batched), and "broken", which is not
-// available.
+// (FP32 [-1,-1]), "text" (BYTES [-1]), "vector" (FP32 [4], not batched), "any_rank" (FP32 of any
+// shape), and "broken", which is not available.
 struct StandardModels {
   explicit StandardModels(FakeRepository& repository) {
     using engine::ElementType;
@@ -300,9 +300,12 @@ struct StandardModels {
                           {{"Y", ElementType::kString, {-1}}}, 1, Identity());
     vector = repository.Add("vector", "1", {{"X", ElementType::kFloat32, {4}}},
                             {{"Y", ElementType::kFloat32, {4}}}, 1, Identity());
+    scheduler::TensorSpec any{"X", ElementType::kFloat32, {}};
+    any.any_rank = true;
+    any_rank = repository.Add("any_rank", "1", {any}, {any}, 1, Identity());
     repository.AddUnavailable("broken", "the file is damaged");
   }
-  std::shared_ptr<FakeServable> simple, identity, text, vector;
+  std::shared_ptr<FakeServable> simple, identity, text, vector, any_rank;
 };
 
 }  // namespace inferd::server::testing
