@@ -49,10 +49,18 @@ class Worker:
         return json.loads(line)
 
 
+def peak_rss():
+    """VmHWM, not getrusage: the latter remembers the parent's size from before exec."""
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    raise RuntimeError("no VmHWM in /proc/self/status")
+
+
 def serve(load, run_once, save_outputs):
     """The other end of the pipe, for engines with a Python interface. `load` returns nothing,
     `run_once` runs the model, `save_outputs(directory)` returns the files it wrote."""
-    import resource
     import time
 
     def answer(**fields):
@@ -77,6 +85,6 @@ def serve(load, run_once, save_outputs):
             elif word == "outputs":
                 answer(files=save_outputs(rest))
             elif word == "rss":
-                answer(bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+                answer(bytes=peak_rss())
     except Exception as error:  # whatever the engine throws is the answer
         answer(error=f"{type(error).__name__}: {error}")

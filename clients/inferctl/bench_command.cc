@@ -2,6 +2,7 @@
 #include <rapidjson/stringbuffer.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "clients/inferctl/file.h"
 #include "clients/inferctl/input_flags.h"
 #include "clients/inferctl/load_generator.h"
+#include "clients/inferctl/tensor_source.h"
 #include "engine/status_macros.h"
 
 namespace inferd::client {
@@ -149,9 +151,14 @@ absl::Status BenchCommand(absl::Span<char* const> arguments) {
       Client::Connect({.target = args.Get("--url"), .connections = static_cast<int>(connections)}));
   InferRequest request{.model = args.positional()[0], .version = args.Get("--version")};
   ASSIGN_OR_RETURN(request.timeout, args.GetDuration("--timeout"));
-  ASSIGN_OR_RETURN(const ModelMetadata metadata,
-                   client->GetModelMetadata(request.model, request.version));
-  ASSIGN_OR_RETURN(request.inputs, BuildInputs(metadata, args, /*make_up_missing=*/true));
+  if (const std::optional<std::string> body = JsonBody(args); body.has_value()) {
+    // Says all there is to say: works with servers that do not describe their models.
+    ASSIGN_OR_RETURN(request.inputs, ReadInputsJson(*body));
+  } else {
+    ASSIGN_OR_RETURN(const ModelMetadata metadata,
+                     client->GetModelMetadata(request.model, request.version));
+    ASSIGN_OR_RETURN(request.inputs, BuildInputs(metadata, args, /*make_up_missing=*/true));
+  }
   const bool has_rows = !request.inputs.empty() && !request.inputs[0].shape.empty();
   const int64_t rows_per_request = has_rows ? request.inputs[0].shape[0] : 1;
 

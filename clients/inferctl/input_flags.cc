@@ -55,8 +55,18 @@ absl::StatusOr<ImageOptions> ReadImageOptions(const Arguments& args) {
 
 }  // namespace
 
+std::optional<std::string> JsonBody(const Arguments& args) {
+  for (const std::string& flag : args.All("--input")) {
+    if (absl::EndsWith(flag, ".json")) return flag;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::vector<InferTensor>> BuildInputs(const ModelMetadata& model,
                                                      const Arguments& args, bool make_up_missing) {
+  if (const std::optional<std::string> body = JsonBody(args); body.has_value()) {
+    return ReadInputsJson(*body);
+  }
   ASSIGN_OR_RETURN(const ImageOptions image, ReadImageOptions(args));
   ASSIGN_OR_RETURN(const int64_t batch, args.GetInt("--batch", 1, int64_t{1} << 30));
   absl::flat_hash_map<std::string, std::vector<int64_t>> shapes;
@@ -73,10 +83,6 @@ absl::StatusOr<std::vector<InferTensor>> BuildInputs(const ModelMetadata& model,
   std::vector<InferTensor> inputs;
   absl::flat_hash_map<std::string, std::string> files;
   for (const std::string& flag : args.All("--input")) {
-    if (absl::EndsWith(flag, ".json")) {
-      ASSIGN_OR_RETURN(inputs, ReadInputsJson(flag));
-      return inputs;
-    }
     std::vector<std::string> parts = absl::StrSplit(flag, absl::MaxSplits('=', 1));
     if (parts.size() == 1) {
       if (model.inputs.size() != 1) {

@@ -1,6 +1,8 @@
 // Flags that say what to send to a model, shared by `infer` and `bench`.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +24,9 @@ inline constexpr FlagSpec kInputFlags[] = {
     {"--image-std", "A,B,C", "", "divided by, one per channel or one for all"},
     {"--image-nhwc", "", "", "the input wants channels last"},
 };
+
+// The --input that is a whole request body, if there is one.
+std::optional<std::string> JsonBody(const Arguments& args);
 
 // One tensor per input of the model: from --input where given, made up otherwise when
 // `make_up_missing`; INVALID_ARGUMENT naming the missing inputs when not.

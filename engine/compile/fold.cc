@@ -55,8 +55,7 @@ absl::Status RunOnce(const Kernel& kernel, const std::vector<TensorView>& inputs
     ASSIGN_OR_RETURN(workspace, AllocateHostBuffer(kernel.workspace_bytes()));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, CpuDevice().NewStream(1));
-  FoldContext context(inputs, outputs, allocated, workspace ? workspace->data() : nullptr,
-                      *stream);
+  FoldContext context(inputs, outputs, allocated, workspace ? workspace->data() : nullptr, *stream);
   return kernel.Run(context);
 }
 
@@ -85,8 +84,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
     spec.inputs[i].type = view.type;
     spec.inputs[i].shape = view.shape;
     if (view.data == nullptr) continue;
-    constants[i] = Tensor(view.type, view.shape,
-                          WrapExternalMemory(view.data, view.num_bytes(), nullptr));
+    constants[i] =
+        Tensor(view.type, view.shape, WrapExternalMemory(view.data, view.num_bytes(), nullptr));
     spec.inputs[i].constant = &constants[i];
   }
   spec.outputs.resize(outputs.size());

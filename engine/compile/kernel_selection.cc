@@ -81,4 +81,28 @@ absl::StatusOr<SelectedKernel> SelectKernel(absl::Span<const ExecutionProvider* 
                                                absl::StrJoin(selected.declined, "; ")));
 }
 
+NodeReport Report(const Node& node, const SelectedKernel& selected) {
+  NodeReport report;
+  report.node = node.display_name();
+  report.op = node.op().qualified_name();
+  report.provider = std::string(selected.provider->name());
+  report.kernel = selected.name;
+  report.layout =
+      selected.layouts.outputs.empty() ? "plain" : selected.layouts.outputs[0].ToString();
+  if (node.origins().size() > 1) report.fused_from = node.origins();
+  report.declined = selected.declined;
+  return report;
+}
+
+NodeReport ReportWithoutKernel(const Node& node, absl::string_view how) {
+  NodeReport report;
+  report.node = node.display_name();
+  report.op = node.op().qualified_name();
+  report.provider = "planner";
+  report.kernel = std::string(how);
+  report.layout = "plain";
+  if (node.origins().size() > 1) report.fused_from = node.origins();
+  return report;
+}
+
 }  // namespace inferd::engine

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "engine/kernel/kernel.h"
+#include "engine/runtime/model.h"
 
 namespace inferd::engine {
 
@@ -29,5 +30,9 @@ absl::StatusOr<SelectedKernel> SelectKernel(absl::Span<const ExecutionProvider* 
 
 // "Conv(float[1,3,8,8], float[4,3,3,3]) -> float[1,4,6,6]".
 std::string DescribeSpec(const NodeSpec& spec);
+
+// How a node runs, for reports: by a kernel, or in another way ("folded", "alias").
+NodeReport Report(const Node& node, const SelectedKernel& selected);
+NodeReport ReportWithoutKernel(const Node& node, absl::string_view how);
 
 }  // namespace inferd::engine

@@ -1,14 +1,13 @@
 #include "engine/compile/plan_builder.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/compile/fold.h"
 #include "engine/compile/kernel_selection.h"
-#include "engine/compile/memory_plan.h"
+#include "engine/compile/slot_table.h"
 #include "engine/ops/op_def.h"
 #include "engine/status_macros.h"
 
@@ -26,20 +25,6 @@ bool IsAlias(const OpDef& op) {
   return op.is_reshape || (op.domain.empty() && op.name == "Identity");
 }
 
-// Memory that one or more slots share.
-struct Storage {
-  SlotHome home = SlotHome::kArena;
-  int64_t index = 0;
-  bool computed = false;    // written by a step of this plan
-  bool result = false;      // outlives the segment
-  std::vector<int> values;  // whose data it holds
-  int64_t bytes = 0;
-  int64_t elements = 0;
-  ElementType type = ElementType::kUndefined;
-  int first = std::numeric_limits<int>::max();
-  int last = -1;
-};
-
 class PlanBuilder {
  public:
   PlanBuilder(const PlanSettings& settings, Specialization segment, int threads)
@@ -48,6 +33,7 @@ class PlanBuilder {
         segment_(std::move(segment)),
         threads_(threads),
         plan_(std::make_shared<Plan>()),
+        slots_(*plan_),
         slots_of_(index_.num_values()),
         uses_(index_.num_values(), 0),
         pinned_(index_.num_values(), false),
@@ -79,11 +65,10 @@ class PlanBuilder {
       RETURN_IF_ERROR(status);
     }
     if (!gaps.empty()) {
-      return absl::UnimplementedError(absl::StrCat("cannot run ", gaps.size(), " node(s):\n  ",
-                                                   absl::StrJoin(gaps, "\n  ")));
+      return absl::UnimplementedError(
+          absl::StrCat("cannot run ", gaps.size(), " node(s):\n  ", absl::StrJoin(gaps, "\n  ")));
     }
     RETURN_IF_ERROR(AddResults());
-    PlaceStorages();
     Finish();
     return std::shared_ptr<const Plan>(std::move(plan_));
   }
@@ -91,50 +76,31 @@ class PlanBuilder {
  private:
   const ValueState& state(int id) const { return segment_.end.values[id]; }
 
-  int NewStorage(SlotHome home, int64_t index) {
-    storages_.emplace_back();
-    storages_.back().home = home;
-    storages_.back().index = index;
-    return static_cast<int>(storages_.size()) - 1;
-  }
+  const TensorView& view(int slot) const { return slots_.view(slot); }
 
-  int NewSlot(TensorView view, int storage) {
-    plan_->slots.push_back({std::move(view), storages_[storage].home, 0});
-    storage_of_.push_back(storage);
-    return static_cast<int>(plan_->slots.size()) - 1;
-  }
-
-  // A slot for data this plan computes, in memory of its own.
-  int NewComputedSlot(ElementType type, const Shape& shape, Layout layout) {
-    const int s = NewStorage(SlotHome::kArena, 0);
-    const int slot = NewSlot({type, shape, layout, nullptr}, s);
-    storages_[s].computed = true;
-    storages_[s].type = type;
-    storages_[s].elements = layout.PhysicalElements(shape);
-    storages_[s].bytes = ElementBytes(type, storages_[s].elements);
+  // `slot` has the data of value `id` from now on.
+  int Hold(int id, int slot) {
+    slots_.storage_of(slot).values.push_back(id);
+    slots_of_[id].push_back(slot);
     return slot;
   }
-
-  const TensorView& view(int slot) const { return plan_->slots[slot].view; }
 
   // The slot a value was made in.
   int PrimarySlot(int id) {
     if (!slots_of_[id].empty()) return slots_of_[id].front();
     const ValueState& v = state(id);
     TensorView slot_view{v.type, v.shape, Layout::Plain(), nullptr};
-    int storage;
+    SlotHome home = SlotHome::kCarried;
+    int64_t index = id;
     if (v.known.defined()) {
-      storage = NewStorage(SlotHome::kConstant, 0);
+      home = SlotHome::kConstant;
       slot_view.data = v.known.view().data;
       KeepKnown(id);
     } else if (is_input_[id] >= 0) {
-      storage = NewStorage(SlotHome::kInput, is_input_[id]);
-    } else {
-      storage = NewStorage(SlotHome::kCarried, id);
+      home = SlotHome::kInput;
+      index = is_input_[id];
     }
-    storages_[storage].values.push_back(id);
-    slots_of_[id].push_back(NewSlot(std::move(slot_view), storage));
-    return slots_of_[id].front();
+    return Hold(id, slots_.AddExternal(std::move(slot_view), home, index));
   }
 
   bool IsPlanConstant(int id) const {
@@ -155,15 +121,14 @@ class PlanBuilder {
       if (view(slot).layout == layout) return slot;
     }
     ASSIGN_OR_RETURN(const int slot, AddReorder(id, primary, layout));
-    slots_of_[id].push_back(slot);
-    return slot;
+    return Hold(id, slot);
   }
 
   absl::StatusOr<int> AddReorder(int id, int from, Layout layout) {
     if (settings_.reorder == nullptr) {
-      return absl::InternalError(
-          absl::StrCat("a kernel wants ", index_.value(id).name(), " in layout ",
-                       layout.ToString(), ", and there is no operator to bring it there"));
+      return absl::InternalError(absl::StrCat("a kernel wants ", index_.value(id).name(),
+                                              " in layout ", layout.ToString(),
+                                              ", and there is no operator to bring it there"));
     }
     const TensorView source = view(from);
     Graph scratch;
@@ -184,8 +149,7 @@ class PlanBuilder {
     if (plan_->slots[from].home == SlotHome::kConstant) {
       return ReorderConstant(source, layout, *selected.kernel);
     }
-    const int slot = NewComputedSlot(source.type, source.shape, layout);
-    storages_[storage_of_[slot]].values.push_back(id);
+    const int slot = slots_.AddComputed(source.type, source.shape, layout);
     NodeReport report = Report(*spec.node, selected);
     AddStep({from}, {slot}, std::move(report), std::move(selected));
     return slot;
@@ -200,31 +164,7 @@ class PlanBuilder {
     RETURN_IF_ERROR(RunKernelOnce(kernel, {source}, {target}));
     plan_->held_bytes += target.num_bytes();
     plan_->reordered.push_back(std::move(buffer));
-    return NewSlot(std::move(target), NewStorage(SlotHome::kConstant, 0));
-  }
-
-  static NodeReport Report(const Node& node, const SelectedKernel& selected) {
-    NodeReport report;
-    report.node = node.display_name();
-    report.op = node.op().qualified_name();
-    report.provider = std::string(selected.provider->name());
-    report.kernel = selected.name;
-    report.layout =
-        selected.layouts.outputs.empty() ? "plain" : selected.layouts.outputs[0].ToString();
-    if (node.origins().size() > 1) report.fused_from = node.origins();
-    report.declined = selected.declined;
-    return report;
-  }
-
-  static NodeReport ReportWithoutKernel(const Node& node, const char* how) {
-    NodeReport report;
-    report.node = node.display_name();
-    report.op = node.op().qualified_name();
-    report.provider = "planner";
-    report.kernel = how;
-    report.layout = "plain";
-    if (node.origins().size() > 1) report.fused_from = node.origins();
-    return report;
+    return slots_.AddExternal(std::move(target), SlotHome::kConstant, 0);
   }
 
   void ReportFolded() {
@@ -250,7 +190,7 @@ class PlanBuilder {
       step.report = static_cast<int>(plan_->reports.size());
       plan_->reports.push_back(std::move(report));
       if (selected.kernel->workspace_bytes() > 0) {
-        workspaces_.push_back({s, selected.kernel->workspace_bytes()});
+        slots_.UseWorkspace(s, selected.kernel->workspace_bytes());
       }
       plan_->held_bytes += selected.kernel->held_bytes();
       step.kernel = std::move(selected.kernel);
@@ -258,10 +198,7 @@ class PlanBuilder {
     for (const std::vector<int>* slots : {&inputs, &outputs}) {
       for (int slot : *slots) {
         plan_->operands.push_back(slot);
-        if (slot < 0) continue;
-        Storage& storage = storages_[storage_of_[slot]];
-        storage.first = std::min(storage.first, s);
-        storage.last = std::max(storage.last, s);
+        if (slot >= 0) slots_.Use(slot, s);
       }
     }
     plan_->steps.push_back(std::move(step));
@@ -288,7 +225,7 @@ class PlanBuilder {
     for (size_t i = 0; i < entry.outputs.size(); ++i) {
       const int id = entry.outputs[i];
       if (id == kAbsent) continue;
-      spec.outputs[i] = {true,    state(id).type, state(id).shape, Layout::Plain(),
+      spec.outputs[i] = {true,    state(id).type,          state(id).shape, Layout::Plain(),
                          nullptr, &index_.value(id).type()};
     }
     return spec;
@@ -331,18 +268,13 @@ class PlanBuilder {
       const Layout layout = layouts.empty() ? Layout::Plain() : layouts[i];
       const ValueState& v = state(id);
       if (entry.node->op().dynamic_outputs) {
-        outputs[i] = NewSlot({v.type, Shape{}, layout, nullptr}, NewStorage(SlotHome::kDynamic, 0));
+        outputs[i] = slots_.AddExternal({v.type, Shape{}, layout, nullptr}, SlotHome::kDynamic, 0);
       } else {
-        const int in_place =
-            i == 0 && inputs != nullptr ? InPlaceSlot(entry, *inputs, layout) : -1;
-        if (in_place >= 0) {
-          outputs[i] = NewSlot(view(in_place), storage_of_[in_place]);
-        } else {
-          outputs[i] = NewComputedSlot(v.type, v.shape, layout);
-        }
+        const int in_place = i == 0 && inputs != nullptr ? InPlaceSlot(entry, *inputs, layout) : -1;
+        outputs[i] = in_place >= 0 ? slots_.AddShared(in_place, view(in_place))
+                                   : slots_.AddComputed(v.type, v.shape, layout);
       }
-      storages_[storage_of_[outputs[i]]].values.push_back(id);
-      slots_of_[id].push_back(outputs[i]);
+      Hold(id, outputs[i]);
     }
     return outputs;
   }
@@ -355,7 +287,7 @@ class PlanBuilder {
     for (int i : entry.node->op().in_place_inputs) {
       if (i >= static_cast<int>(inputs.size()) || inputs[i] < 0) continue;
       const TensorView& in = view(inputs[i]);
-      const Storage& storage = storages_[storage_of_[inputs[i]]];
+      const Storage& storage = slots_.storage_of(inputs[i]);
       if (!storage.computed || !(in.layout == layout) || in.type != out.type ||
           !(in.shape == out.shape)) {
         continue;
@@ -363,7 +295,7 @@ class PlanBuilder {
       const bool dies = std::all_of(storage.values.begin(), storage.values.end(),
                                     [&](int id) { return uses_[id] == 0 && !pinned_[id]; });
       const auto sharing = std::count_if(inputs.begin(), inputs.end(), [&](int slot) {
-        return slot >= 0 && storage_of_[slot] == storage_of_[inputs[i]];
+        return slot >= 0 && slots_.share_storage(slot, inputs[i]);
       });
       if (dies && sharing == 1) return inputs[i];
     }
@@ -380,9 +312,7 @@ class PlanBuilder {
     ReleaseInputs(entry);
     TensorView alias = view(slot);
     alias.shape = state(out).shape;
-    storages_[storage_of_[slot]].values.push_back(out);
-    slots_of_[out].push_back(NewSlot(std::move(alias), storage_of_[slot]));
-    plan_->slots.back().home = plan_->slots[slot].home;
+    Hold(out, slots_.AddShared(slot, std::move(alias)));
     plan_->reports.push_back(ReportWithoutKernel(*entry.node, "alias"));
     return absl::OkStatus();
   }
@@ -392,12 +322,10 @@ class PlanBuilder {
       RETURN_IF_ERROR(AddResult(index_.outputs()[o], o, /*carried=*/false));
     }
     for (int id : segment_.crossing) {
-      if (is_input_[id] >= 0) continue;  // the caller's memory is there for the whole run
-      if (slots_of_[id].empty() || plan_->slots[slots_of_[id].front()].home == SlotHome::kCarried) {
-        const bool carried_itself =
-            slots_of_[id].empty() || storages_[storage_of_[slots_of_[id].front()]].index == id;
-        if (carried_itself) continue;
-      }
+      if (is_input_[id] >= 0) continue;     // the caller's memory is there for the whole run
+      if (slots_of_[id].empty()) continue;  // carried already, and not read here
+      const Slot& made_in = plan_->slots[slots_of_[id].front()];
+      if (made_in.home == SlotHome::kCarried && made_in.index == id) continue;
       RETURN_IF_ERROR(AddResult(id, -1, /*carried=*/true));
     }
     return absl::OkStatus();
@@ -405,16 +333,13 @@ class PlanBuilder {
 
   absl::Status AddResult(int id, int output, bool carried) {
     ASSIGN_OR_RETURN(int slot, SlotInLayout(id, Layout::Plain()));
-    int storage = storage_of_[slot];
-    if (!storages_[storage].computed && plan_->slots[slot].home != SlotHome::kDynamic) {
-      slot = CopyOf(id, slot);
-      storage = storage_of_[slot];
-    }
+    const bool dynamic = plan_->slots[slot].home == SlotHome::kDynamic;
+    if (!dynamic && !slots_.storage_of(slot).computed) slot = CopyOf(id, slot);
     Result result;
     result.slot = slot;
     result.output = output;
     result.value = carried ? id : -1;
-    if (plan_->slots[slot].home != SlotHome::kDynamic) storages_[storage].result = true;
+    if (!dynamic) slots_.storage_of(slot).result = true;
     plan_->results.push_back(result);
     return absl::OkStatus();
   }
@@ -425,59 +350,18 @@ class PlanBuilder {
       if (value == id) return slot;
     }
     const TensorView source = view(from);
-    const int slot = NewComputedSlot(source.type, source.shape, source.layout);
+    const int slot = slots_.AddComputed(source.type, source.shape, source.layout);
     AddStep({from}, {slot}, {}, {});
     copies_.emplace_back(id, slot);
     return slot;
   }
 
-  void PlaceStorages() {
-    std::vector<MemoryRequest> requests;
-    std::vector<int> owners;
-    for (size_t s = 0; s < storages_.size(); ++s) {
-      Storage& storage = storages_[s];
-      if (!storage.computed) continue;
-      if (storage.result) {
-        storage.home = SlotHome::kBuffer;
-        storage.index = static_cast<int64_t>(plan_->buffers.size());
-        plan_->buffers.push_back({storage.type, storage.bytes, storage.elements});
-      } else if (storage.type == ElementType::kString) {
-        storage.home = SlotHome::kStrings;
-        storage.index = static_cast<int64_t>(plan_->strings.size());
-        plan_->strings.push_back(storage.elements);
-      } else if (storage.last >= 0) {
-        requests.push_back({static_cast<size_t>(storage.bytes), storage.first, storage.last});
-        owners.push_back(static_cast<int>(s));
-      }
-    }
-    for (const auto& [step, bytes] : workspaces_) requests.push_back({bytes, step, step});
-    const MemoryPlan memory = PlanMemory(requests);
-    plan_->arena_bytes = memory.arena_bytes;
-    for (size_t r = 0; r < owners.size(); ++r) {
-      storages_[owners[r]].index = static_cast<int64_t>(memory.offsets[r]);
-    }
-    for (size_t w = 0; w < workspaces_.size(); ++w) {
-      plan_->steps[workspaces_[w].first].workspace_offset =
-          static_cast<int64_t>(memory.offsets[owners.size() + w]);
-    }
-    for (size_t i = 0; i < plan_->slots.size(); ++i) {
-      Slot& slot = plan_->slots[i];
-      const Storage& storage = storages_[storage_of_[i]];
-      slot.home = storage.home;
-      slot.index = storage.index;
-      const int number = static_cast<int>(i);
-      const int where = static_cast<int>(storage.index);
-      if (slot.home == SlotHome::kInput) plan_->input_slots.emplace_back(number, where);
-      if (slot.home == SlotHome::kBuffer) plan_->buffer_slots.emplace_back(number, where);
-      if (slot.home == SlotHome::kCarried) plan_->carried_slots.emplace_back(number, where);
-    }
+  void Finish() {
+    slots_.Place();
     for (Result& result : plan_->results) {
       const Slot& slot = plan_->slots[result.slot];
       if (slot.home == SlotHome::kBuffer) result.buffer = static_cast<int>(slot.index);
     }
-  }
-
-  void Finish() {
     for (int n : segment_.later) {
       plan_->reports.push_back(
           ReportWithoutKernel(*index_.nodes()[n].node, "planned once its shapes are known"));
@@ -510,14 +394,12 @@ class PlanBuilder {
   Specialization segment_;
   const int threads_;
   std::shared_ptr<Plan> plan_;
-  std::vector<Storage> storages_;
-  std::vector<int> storage_of_;              // per slot
+  SlotTable slots_;
   std::vector<std::vector<int>> slots_of_;   // per value; the first is the one it was made in
   std::vector<int> uses_;                    // per value: reads by steps not added yet
   std::vector<bool> pinned_;                 // per value: read after the segment
   std::vector<int> is_input_;                // per value: graph input position or -1
-  std::vector<std::pair<int, size_t>> workspaces_;  // step, bytes
-  std::vector<std::pair<int, int>> copies_;         // value, slot
+  std::vector<std::pair<int, int>> copies_;  // value, slot
 };
 
 }  // namespace

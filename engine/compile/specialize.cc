@@ -115,9 +115,9 @@ class Specializer {
       const int id = entry.outputs[i];
       if (id == kAbsent) continue;
       if (!outputs[i].is_tensor()) {
-        return absl::UnimplementedError(
-            absl::StrCat(entry.node->display_name(), ": output ", i, " is a ",
-                         outputs[i].ToString(), "; the runtime carries tensors only"));
+        return absl::UnimplementedError(absl::StrCat(entry.node->display_name(), ": output ", i,
+                                                     " is a ", outputs[i].ToString(),
+                                                     "; the runtime carries tensors only"));
       }
       views[i].type = outputs[i].element;
       const std::optional<Shape> shape = outputs[i].shape.concrete();
@@ -128,9 +128,9 @@ class Specializer {
       absl::StatusOr<int64_t> count = shape->CheckedNumElements();
       if (!count.ok()) return Annotate(*entry.node, count.status());
       if (*count > kMaxElements) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat(entry.node->display_name(), ": output ", i, " would have shape ",
-                         shape->ToString(), ", more than any memory holds"));
+        return absl::ResourceExhaustedError(absl::StrCat(entry.node->display_name(), ": output ", i,
+                                                         " would have shape ", shape->ToString(),
+                                                         ", more than any memory holds"));
       }
       views[i].shape = *shape;
     }
@@ -164,9 +164,8 @@ class Specializer {
 
   bool InputsKnown(const GraphIndex::NodeEntry& entry) const {
     if (DependsOnShapesOnly(entry.node->op())) return true;
-    return std::all_of(entry.inputs.begin(), entry.inputs.end(), [&](int id) {
-      return id == kAbsent || state_.values[id].known.defined();
-    });
+    return std::all_of(entry.inputs.begin(), entry.inputs.end(),
+                       [&](int id) { return id == kAbsent || state_.values[id].known.defined(); });
   }
 
   bool Foldable(const GraphIndex::NodeEntry& entry, const std::vector<TensorView>& outputs) const {
@@ -275,9 +274,9 @@ class Specializer {
       result.outputs.push_back(static_cast<int>(o));
     }
     if (!result.finished() && result.nodes.empty() && result.wanted.empty()) {
-      return absl::InternalError(absl::StrCat(
-          index_.nodes()[result.later.front()].node->display_name(),
-          " cannot be planned: its inputs are never computed"));
+      return absl::InternalError(
+          absl::StrCat(index_.nodes()[result.later.front()].node->display_name(),
+                       " cannot be planned: its inputs are never computed"));
     }
     result.end = std::move(state_);
     return result;

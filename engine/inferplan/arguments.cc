@@ -106,9 +106,9 @@ absl::StatusOr<std::vector<int64_t>> Arguments::get_ints(const std::string& flag
   for (absl::string_view part : absl::StrSplit(get(flag, default_value), ',')) {
     int64_t value;
     if (!absl::SimpleAtoi(part, &value) || value < min) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          flag, ": expected numbers of at least ", min, " with commas between, found \"",
-          get(flag, default_value), "\""));
+      return absl::InvalidArgumentError(absl::StrCat(flag, ": expected numbers of at least ", min,
+                                                     " with commas between, found \"",
+                                                     get(flag, default_value), "\""));
     }
     values.push_back(value);
   }

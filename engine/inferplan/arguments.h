@@ -35,7 +35,8 @@ class Arguments {
   // Flags are "--name value" or "--name=value", in any order with positional arguments; "--" ends
   // flags. INVALID_ARGUMENT names an unknown flag, a missing value or a wrong number of
   // positional arguments.
-  static absl::StatusOr<Arguments> Parse(const CommandSpec& spec, absl::Span<const char* const> args);
+  static absl::StatusOr<Arguments> Parse(const CommandSpec& spec,
+                                         absl::Span<const char* const> args);
 
   const std::vector<std::string>& positional() const { return positional_; }
   bool has(const std::string& flag) const { return values_.count(flag) > 0; }
@@ -46,8 +47,8 @@ class Arguments {
   absl::StatusOr<int64_t> get_int(const std::string& flag, int64_t default_value) const;
   absl::StatusOr<double> get_double(const std::string& flag, double default_value) const;
   // "1,8" as numbers, each at least `min`.
-  absl::StatusOr<std::vector<int64_t>> get_ints(const std::string& flag, absl::string_view default_value,
-                                                int64_t min) const;
+  absl::StatusOr<std::vector<int64_t>> get_ints(const std::string& flag,
+                                                absl::string_view default_value, int64_t min) const;
   // "name=value" pairs of a repeatable flag.
   absl::StatusOr<std::map<std::string, std::string>> get_map(const std::string& flag) const;
 

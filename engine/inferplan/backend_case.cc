@@ -41,10 +41,9 @@ absl::StatusOr<std::vector<TensorView>> MatchInputs(const std::vector<TensorInfo
                                                     const std::vector<Tensor>& tensors,
                                                     const std::vector<std::string>& names) {
   std::vector<TensorView> views(wanted.size());
-  const bool by_name =
-      std::all_of(wanted.begin(), wanted.end(), [&](const TensorInfo& info) {
-        return std::find(names.begin(), names.end(), info.name) != names.end();
-      });
+  const bool by_name = std::all_of(wanted.begin(), wanted.end(), [&](const TensorInfo& info) {
+    return std::find(names.begin(), names.end(), info.name) != names.end();
+  });
   if (!by_name && tensors.size() != wanted.size()) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", wanted.size(),
                                                    " inputs, the data set ", tensors.size(), " (",
@@ -70,8 +69,8 @@ absl::Status RunDataSet(const std::string& directory, Model& model, Context& con
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(context.Run(views, &outputs));
   if (expected.empty() || expected.size() > outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the model has ", outputs.size(),
-                                                   " outputs, the data set ", expected.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has ", outputs.size(), " outputs, the data set ", expected.size()));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     const std::string difference = CompareTensors(
@@ -93,8 +92,8 @@ absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& roo
   }
   std::vector<fs::path> models;
   if (fs::exists(fs::path(root) / "model.onnx")) models.push_back(fs::path(root) / "model.onnx");
-  const auto options =
-      fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
+  const auto options = fs::directory_options::skip_permission_denied |
+                       fs::directory_options::follow_directory_symlink;
   for (auto it = fs::recursive_directory_iterator(root, options, error);
        !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (it->is_directory(error) && fs::exists(it->path() / "model.onnx", error)) {
@@ -111,7 +110,8 @@ absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& roo
     found.model = model.string();
     for (const auto& entry : fs::directory_iterator(model.parent_path(), error)) {
       const std::string name = entry.path().filename().string();
-      if (absl::StartsWith(name, "test_data_set_")) found.data_sets.push_back(entry.path().string());
+      if (absl::StartsWith(name, "test_data_set_"))
+        found.data_sets.push_back(entry.path().string());
     }
     std::sort(found.data_sets.begin(), found.data_sets.end());
     cases.push_back(std::move(found));
@@ -124,13 +124,12 @@ absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOp
   ModelOptions model_options;
   model_options.eager = options.eager;
   ASSIGN_OR_RETURN(std::shared_ptr<Model> model, Model::Load(backend_case.model, model_options));
-  ASSIGN_OR_RETURN(std::unique_ptr<Context> context,
-                   model->NewContext({options.threads, false}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Context> context, model->NewContext({options.threads, false}));
   for (const std::string& directory : backend_case.data_sets) {
     absl::Status status = RunDataSet(directory, *model, *context, options.tolerance);
     if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(fs::path(directory).filename().string(),
-                                                      ": ", status.message()));
+      return absl::Status(status.code(), absl::StrCat(fs::path(directory).filename().string(), ": ",
+                                                      status.message()));
     }
   }
   return absl::OkStatus();

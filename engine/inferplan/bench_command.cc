@@ -75,8 +75,7 @@ struct LoadOptions {
   bool free_batch = false;
 };
 
-absl::StatusOr<std::shared_ptr<Model>> LoadModel(const std::string& path,
-                                                 const LoadOptions& load) {
+absl::StatusOr<std::shared_ptr<Model>> LoadModel(const std::string& path, const LoadOptions& load) {
   ModelOptions options;
   options.eager = load.eager;
   if (!load.randomize && !load.free_batch) return Model::Load(path, options);
@@ -177,7 +176,8 @@ absl::StatusOr<Measurement> Measure(Model& model, const std::vector<Tensor>& inp
     for (const NodeProfile& n : nodes) total += n.nanoseconds;
     for (const NodeProfile& n : nodes) {
       std::printf("  %6.2f%% %10.1f us  %-10s %-26s %-22s %s\n",
-                  100.0 * static_cast<double>(n.nanoseconds) / static_cast<double>(std::max<int64_t>(total, 1)),
+                  100.0 * static_cast<double>(n.nanoseconds) /
+                      static_cast<double>(std::max<int64_t>(total, 1)),
                   static_cast<double>(n.nanoseconds) / 1e3 / static_cast<double>(n.runs),
                   n.report.layout.c_str(), n.report.kernel.c_str(), n.report.op.c_str(),
                   n.report.node.c_str());
@@ -204,6 +204,14 @@ std::string ToJson(const std::string& path, double load_ms,
   return json.text();
 }
 
+void Print(const Measurement& m) {
+  std::printf("%6lld %7d %9.2f %10.4f %10.4f %10.4f %12.1f %9.1f %7lld\n",
+              static_cast<long long>(m.batch), m.threads, m.first_run_ms, m.median_ms, m.p99_ms,
+              m.min_ms, m.inferences_per_second, static_cast<double>(m.peak_rss_bytes) / (1 << 20),
+              static_cast<long long>(m.runs));
+  std::fflush(stdout);
+}
+
 absl::Status Execute(const Arguments& arguments) {
   const std::string& path = arguments.positional()[0];
   ASSIGN_OR_RETURN(const auto sources, arguments.get_map("--input"));
@@ -223,6 +231,7 @@ absl::Status Execute(const Arguments& arguments) {
               "median ms", "p99 ms", "min ms", "inferences/s", "RSS MiB", "runs");
 
   std::vector<Measurement> measurements;
+  absl::Status failure;
   for (int64_t batch : batches) {
     if (batch > 1 && !load.free_batch && FixesBatch(*model)) {
       load.free_batch = true;
@@ -233,21 +242,24 @@ absl::Status Execute(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                      MakeInputs(model->inputs(), sources, shapes));
     for (int64_t t : threads) {
-      ASSIGN_OR_RETURN(Measurement m, Measure(*model, inputs, batch, static_cast<int>(t), warmup,
-                                              seconds, arguments.has("--profile")));
-      std::printf("%6lld %7d %9.2f %10.4f %10.4f %10.4f %12.1f %9.1f %7lld\n",
-                  static_cast<long long>(m.batch), m.threads, m.first_run_ms, m.median_ms, m.p99_ms,
-                  m.min_ms, m.inferences_per_second,
-                  static_cast<double>(m.peak_rss_bytes) / (1 << 20),
-                  static_cast<long long>(m.runs));
-      std::fflush(stdout);
-      measurements.push_back(m);
+      absl::StatusOr<Measurement> m = Measure(*model, inputs, batch, static_cast<int>(t), warmup,
+                                              seconds, arguments.has("--profile"));
+      // What one batch size cannot do does not keep the others from being measured.
+      if (!m.ok()) {
+        failure = absl::Status(m.status().code(),
+                               absl::StrCat("batch ", batch, ": ", m.status().message()));
+        std::printf("%6lld %7lld failed: %s\n", static_cast<long long>(batch),
+                    static_cast<long long>(t), std::string(m.status().message()).c_str());
+        continue;
+      }
+      Print(*m);
+      measurements.push_back(*m);
     }
   }
   if (arguments.has("--json")) {
-    return WriteTextFile(arguments.get("--json"), ToJson(path, load_ms, measurements));
+    RETURN_IF_ERROR(WriteTextFile(arguments.get("--json"), ToJson(path, load_ms, measurements)));
   }
-  return absl::OkStatus();
+  return failure;
 }
 
 }  // namespace

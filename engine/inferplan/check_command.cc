@@ -58,11 +58,10 @@ absl::Status Plan(Model& model, const std::map<std::string, Shape>& shapes, int 
   }
   std::vector<std::string> texts;
   for (const Shape& s : outcome.shapes) texts.push_back(s.ToString());
-  return absl::Status(
-      first_error.code(),
-      absl::StrCat("no plan for the shapes tried, ", absl::StrJoin(texts, " "),
-                   " the last; give --shape if these do not suit the model: ",
-                   first_error.message()));
+  return absl::Status(first_error.code(),
+                      absl::StrCat("no plan for the shapes tried, ", absl::StrJoin(texts, " "),
+                                   " the last; give --shape if these do not suit the model: ",
+                                   first_error.message()));
 }
 
 absl::Status Check(const Arguments& arguments, Outcome& outcome) {

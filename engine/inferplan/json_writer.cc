@@ -67,11 +67,21 @@ JsonWriter& JsonWriter::String(absl::string_view value) {
   text_ += '"';
   for (char c : value) {
     switch (c) {
-      case '"': text_ += "\\\""; break;
-      case '\\': text_ += "\\\\"; break;
-      case '\n': text_ += "\\n"; break;
-      case '\t': text_ += "\\t"; break;
-      case '\r': text_ += "\\r"; break;
+      case '"':
+        text_ += "\\\"";
+        break;
+      case '\\':
+        text_ += "\\\\";
+        break;
+      case '\n':
+        text_ += "\\n";
+        break;
+      case '\t':
+        text_ += "\\t";
+        break;
+      case '\r':
+        text_ += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           absl::StrAppendFormat(&text_, "\\u%04x", static_cast<unsigned>(c));

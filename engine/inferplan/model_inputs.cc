@@ -76,9 +76,8 @@ absl::StatusOr<std::vector<Shape>> ChooseShapes(const std::vector<TensorInfo>& i
     }
     const SymbolicShape& declared = input.type.shape;
     if (!declared.has_rank()) {
-      return absl::InvalidArgumentError(absl::StrCat("input \"", input.name,
-                                                     "\" has no declared rank; give --shape ",
-                                                     input.name, "=..."));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input \"", input.name, "\" has no declared rank; give --shape ", input.name, "=..."));
     }
     Shape shape;
     for (int d = 0; d < declared.rank(); ++d) {

@@ -18,12 +18,12 @@ namespace {
 
 std::optional<ElementType> TypeOfDescriptor(absl::string_view descr) {
   static const std::map<absl::string_view, ElementType> kTypes = {
-      {"f4", ElementType::kFloat32}, {"f8", ElementType::kFloat64},
-      {"f2", ElementType::kFloat16}, {"i1", ElementType::kInt8},
-      {"i2", ElementType::kInt16},   {"i4", ElementType::kInt32},
-      {"i8", ElementType::kInt64},   {"u1", ElementType::kUint8},
-      {"u2", ElementType::kUint16},  {"u4", ElementType::kUint32},
-      {"u8", ElementType::kUint64},  {"b1", ElementType::kBool},
+      {"f4", ElementType::kFloat32},   {"f8", ElementType::kFloat64},
+      {"f2", ElementType::kFloat16},   {"i1", ElementType::kInt8},
+      {"i2", ElementType::kInt16},     {"i4", ElementType::kInt32},
+      {"i8", ElementType::kInt64},     {"u1", ElementType::kUint8},
+      {"u2", ElementType::kUint16},    {"u4", ElementType::kUint32},
+      {"u8", ElementType::kUint64},    {"b1", ElementType::kBool},
       {"c8", ElementType::kComplex64}, {"c16", ElementType::kComplex128}};
   if (descr.empty() || descr[0] == '>') return std::nullopt;
   descr.remove_prefix(1);

@@ -14,9 +14,13 @@ namespace inferd::engine {
 namespace {
 
 bool FeedsWeightedOperator(const Value& value) {
-  static constexpr std::array<absl::string_view, 7> kNames = {
-      "Conv",   "ConvTranspose",      "Gemm",
-      "MatMul", "BatchNormalization", "InstanceNormalization", "LayerNormalization"};
+  static constexpr std::array<absl::string_view, 7> kNames = {"Conv",
+                                                              "ConvTranspose",
+                                                              "Gemm",
+                                                              "MatMul",
+                                                              "BatchNormalization",
+                                                              "InstanceNormalization",
+                                                              "LayerNormalization"};
   return std::any_of(value.uses().begin(), value.uses().end(), [](const Value::Use& use) {
     return std::find(kNames.begin(), kNames.end(), use.node->op().name) != kNames.end();
   });
@@ -24,7 +28,8 @@ bool FeedsWeightedOperator(const Value& value) {
 
 // Reduction length of the operator a weight feeds.
 double FanIn(const Value& value, const Shape& shape) {
-  if (shape.rank() > 2) return static_cast<double>(shape.NumElements()) / std::max<int64_t>(1, shape[0]);
+  if (shape.rank() > 2)
+    return static_cast<double>(shape.NumElements()) / std::max<int64_t>(1, shape[0]);
   for (const Value::Use& use : value.uses()) {
     if (use.node->op().name == "Gemm" && use.node->attributes().GetInt("transB", 0) != 0) {
       return static_cast<double>(shape[1]);
@@ -50,9 +55,7 @@ absl::StatusOr<Tensor> RandomWeights(const Value& value, const Tensor& old,
   return tensor;
 }
 
-bool IsRandomizable(ElementType type) {
-  return type_sets::kFloats.contains(type);
-}
+bool IsRandomizable(ElementType type) { return type_sets::kFloats.contains(type); }
 
 }  // namespace
 

@@ -89,12 +89,17 @@ int PackedBits(const TensorView& tensor, int64_t i) {
 // (https://onnx.ai/onnx/technical/float8.html).
 bool IsFloat8Nan(ElementType type, int bits) {
   switch (type) {
-    case ElementType::kFloat8E4M3FN: return (bits & 0x7f) == 0x7f;
-    case ElementType::kFloat8E5M2: return (bits & 0x7f) > 0x7c;
+    case ElementType::kFloat8E4M3FN:
+      return (bits & 0x7f) == 0x7f;
+    case ElementType::kFloat8E5M2:
+      return (bits & 0x7f) > 0x7c;
     case ElementType::kFloat8E4M3FNUZ:
-    case ElementType::kFloat8E5M2FNUZ: return bits == 0x80;
-    case ElementType::kFloat8E8M0: return bits == 0xff;
-    default: return false;
+    case ElementType::kFloat8E5M2FNUZ:
+      return bits == 0x80;
+    case ElementType::kFloat8E8M0:
+      return bits == 0xff;
+    default:
+      return false;
   }
 }
 
@@ -108,11 +113,10 @@ std::string ElementToString(const TensorView& tensor, int64_t i) {
           [&]<typename T>() { text = absl::StrFormat("%.8g", double(tensor.as<T>()[i])); }) ||
       DispatchType<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>(
           tensor.type, [&]<typename T>() { text = std::to_string(tensor.as<T>()[i]); }) ||
-      DispatchType<std::complex<float>, std::complex<double>>(
-          tensor.type, [&]<typename T>() {
-            const T c = tensor.as<T>()[i];
-            text = absl::StrFormat("%.8g%+.8gi", double(c.real()), double(c.imag()));
-          });
+      DispatchType<std::complex<float>, std::complex<double>>(tensor.type, [&]<typename T>() {
+        const T c = tensor.as<T>()[i];
+        text = absl::StrFormat("%.8g%+.8gi", double(c.real()), double(c.imag()));
+      });
   if (known) return text;
   if (tensor.type == ElementType::kBool) return tensor.as<bool>()[i] ? "true" : "false";
   if (tensor.type == ElementType::kString) {

@@ -33,7 +33,8 @@ const CommandSpec& Spec() {
       "failed or one that is expected to fail passed, 2 for wrong usage.",
       {{"--filter", "REGEX", "only cases whose folder name has a match"},
        {"--ops", "A,B,...", "only models all of whose operators are listed; others are skipped"},
-       {"--expect", "FILE", "cases expected to fail: a name and the reason on each line"},
+       {"--expect", "FILE",
+        "cases expected to fail: a name and the reason on each line; repeatable"},
        {"--rtol", "X", "relative tolerance (1e-3)"},
        {"--atol", "X", "absolute tolerance (1e-7)"},
        {"--eager", "", "reference kernels, unoptimized"},
@@ -91,8 +92,9 @@ class TestRun {
     ASSIGN_OR_RETURN(options_.tolerance.atol, arguments.get_double("--atol", 1e-7));
     ASSIGN_OR_RETURN(const int64_t threads, arguments.get_int("--threads", 1));
     options_.threads = static_cast<int>(threads);
-    if (arguments.has("--expect")) {
-      ASSIGN_OR_RETURN(expected_, ReadExpectations(arguments.get("--expect")));
+    for (const std::string& path : arguments.all("--expect")) {
+      ASSIGN_OR_RETURN(Expectations expected, ReadExpectations(path));
+      expected_.merge(expected);
     }
     for (absl::string_view op : absl::StrSplit(arguments.get("--ops"), ',', absl::SkipEmpty())) {
       allowed_.insert(std::string(op));
@@ -162,9 +164,8 @@ class TestRun {
     }
     const auto start = std::chrono::steady_clock::now();
     const absl::Status status = RunBackendCase(c, options_);
-    result.milliseconds = std::chrono::duration<double, std::milli>(
-                              std::chrono::steady_clock::now() - start)
-                              .count();
+    result.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const auto expectation = expected_.find(c.name);
     const bool expected_to_fail = expectation != expected_.end();
     if (status.ok() && expected_to_fail) {

@@ -97,7 +97,8 @@ class GraphInference final : public InferenceContext {
 int OpDef::min_inputs() const {
   int count = 0;
   for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-    if (inputs[i].option == Option::kRequired) count = i + 1;
+    // A variadic stands for at least one operand, as in the standard.
+    if (inputs[i].option != Option::kOptional) count = i + 1;
   }
   return count;
 }

@@ -110,6 +110,14 @@ absl::Status AddCheckedNode(ImportSession& session, Graph& graph, const OpDef& o
                             Attributes attributes) {
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   while (!outputs.empty() && outputs.back() == nullptr) outputs.pop_back();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const FormalParameter* parameter = op.input_parameter(static_cast<int>(i));
+    if (inputs[i] == nullptr && parameter != nullptr &&
+        parameter->option == FormalParameter::Option::kVariadic) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " (", parameter->name, ") is missing"));
+    }
+  }
   Node* node = graph.AddNode(op, std::move(name), std::move(inputs), std::move(outputs),
                              std::move(attributes));
   if (absl::Status status = CheckNode(*node); !status.ok()) {

@@ -108,7 +108,7 @@ OpDef Variadic(const char* name, ElementTypeSet types, ReferenceFn reference) {
   def.name = name;
   def.version = 13;
   // The standard has one variadic parameter of at least one operand.
-  def.inputs = {RequiredParameter("data_0", "T", types), VariadicParameter("data", "T", types)};
+  def.inputs = {VariadicParameter("data_0", "T", types)};
   def.outputs = {RequiredParameter("result", "T", types)};
   def.infer = InferBroadcast;
   def.reference = reference;

@@ -17,7 +17,8 @@ struct Axes {
 
 absl::StatusOr<Axes> ReadAxes(const Attributes& attributes) {
   const Axes axes{attributes.GetInt("batch_axis", 1), attributes.GetInt("time_axis", 0)};
-  if (axes.batch + axes.time != 1 || axes.batch < 0 || axes.time < 0) {
+  const bool known = axes.batch == 0 || axes.batch == 1;
+  if (!known || axes.time != 1 - axes.batch) {
     return absl::InvalidArgumentError(absl::StrCat("attributes batch_axis and time_axis are ",
                                                    axes.batch, " and ", axes.time,
                                                    ", expected 0 and 1 or 1 and 0"));

@@ -38,7 +38,7 @@ class Arena {
   const std::shared_ptr<MemoryCounters> counters_;
   BufferRef block_;
   size_t bytes_ = 0;
-  size_t run_need_ = 0;     // of the run that is on
+  size_t run_need_ = 0;  // of the run that is on
   int modest_runs_ = 0;
 };
 

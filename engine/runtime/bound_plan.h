@@ -54,9 +54,9 @@ class BoundPlan {
 
   std::shared_ptr<const Plan> plan_;
   std::byte* arena_ = nullptr;
-  std::vector<TensorView> views_;             // per slot
-  std::vector<BufferRef> buffers_;            // per ResultBuffer, during a run
-  std::vector<Tensor> dynamic_;               // per slot, only where plans have dynamic outputs
+  std::vector<TensorView> views_;   // per slot
+  std::vector<BufferRef> buffers_;  // per ResultBuffer, during a run
+  std::vector<Tensor> dynamic_;     // per slot, only where plans have dynamic outputs
   std::vector<std::unique_ptr<std::string[]>> strings_;
 };
 

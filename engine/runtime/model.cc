@@ -61,8 +61,7 @@ std::vector<TensorInfo> InfoOfInputs(const Graph& graph) {
 std::vector<TensorInfo> InfoOfOutputs(const Graph& graph) {
   std::vector<TensorInfo> infos;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    infos.push_back(
-        {graph.output_name(static_cast<int>(i)), graph.outputs()[i]->type(), false});
+    infos.push_back({graph.output_name(static_cast<int>(i)), graph.outputs()[i]->type(), false});
   }
   return infos;
 }
@@ -116,9 +115,9 @@ absl::Status ModelImpl::Initialize() {
 
   std::vector<std::string> gaps;
   for (const auto& node : graph_->nodes()) {
-    const bool offered = std::any_of(
-        options_.providers.begin(), options_.providers.end(),
-        [&](const ExecutionProvider* p) { return !p->Candidates(node->op()).empty(); });
+    const bool offered =
+        std::any_of(options_.providers.begin(), options_.providers.end(),
+                    [&](const ExecutionProvider* p) { return !p->Candidates(node->op()).empty(); });
     if (!offered) {
       gaps.push_back(absl::StrCat(node->display_name(), ": no provider has a kernel for ",
                                   node->op().qualified_name()));
@@ -185,8 +184,8 @@ absl::Status ModelImpl::CheckInputs(absl::Span<const TensorView> inputs) const {
       }
     }
     if (!fits) {
-      return error(absl::StrCat("expected shape ", shape.ToString(), ", found ",
-                                found.shape.ToString()));
+      return error(
+          absl::StrCat("expected shape ", shape.ToString(), ", found ", found.shape.ToString()));
     }
     int64_t elements = 1;
     for (int64_t d : found.shape) {
@@ -238,9 +237,11 @@ absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::FirstPlan(
   });
 }
 
-absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::NextPlan(
-    const Plan& plan, absl::Span<const TensorView> inputs, const std::vector<Tensor>& carried,
-    int threads, std::vector<int64_t>& key) {
+absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::NextPlan(const Plan& plan,
+                                                                absl::Span<const TensorView> inputs,
+                                                                const std::vector<Tensor>& carried,
+                                                                int threads,
+                                                                std::vector<int64_t>& key) {
   const auto value = [&](int id) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (index_->inputs()[i] == id) return inputs[i];

@@ -9,6 +9,8 @@
 namespace inferd::engine {
 
 absl::StatusOr<int64_t> Shape::CheckedNumElements() const {
+  // The product of the dimensions that are not zero must fit too: strides and partial products
+  // are taken of empty shapes as of others.
   int64_t count = 1;
   bool empty = false;
   for (int64_t d : dims_) {
@@ -16,16 +18,14 @@ absl::StatusOr<int64_t> Shape::CheckedNumElements() const {
       return absl::InvalidArgumentError(
           absl::StrCat("shape ", ToString(), " has a negative dimension"));
     }
-    if (d == 0) empty = true;
-  }
-  if (empty) return 0;
-  for (int64_t d : dims_) {
-    if (__builtin_mul_overflow(count, d, &count)) {
+    if (d == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(count, d, &count)) {
       return absl::InvalidArgumentError(
           absl::StrCat("shape ", ToString(), " has more elements than fit in 63 bits"));
     }
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 std::string Shape::ToString() const { return absl::StrCat("[", absl::StrJoin(dims_, ","), "]"); }

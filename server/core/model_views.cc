@@ -28,11 +28,6 @@ std::vector<int64_t> WireDims(const TensorSpec& spec) {
   return spec.any_rank ? std::vector<int64_t>{-1} : spec.dims;
 }
 
-// The protocol has no way to say that any rank will do; one free dimension comes closest.
-std::vector<int64_t> Dims(const TensorSpec& spec) {
-  return spec.any_rank ? std::vector<int64_t>{-1} : spec.dims;
-}
-
 std::vector<TensorMetadata> Describe(const std::vector<TensorSpec>& specs) {
   std::vector<TensorMetadata> result;
   for (const TensorSpec& spec : specs) {

@@ -30,9 +30,10 @@ class GrpcServerImpl final : public GrpcServer {
     builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&services_.inference);
     builder.RegisterService(&services_.health);
-    // gRPC buffers a whole message before it looks at its limit, so ours, whose error names the
-    // option, costs the same. See ModelInferCall.
-    builder.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
+    // gRPC's own refusal does not name our option, so what is a little too long reaches the calls,
+    // whose refusal does; see MessageTooLarge.
+    builder.SetMaxReceiveMessageSize(static_cast<int>(
+        std::min<int64_t>(2 * options.max_message_bytes, std::numeric_limits<int>::max())));
     builder.SetMaxSendMessageSize(std::numeric_limits<int>::max());
     // Two servers on one port would share its connections without a word.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

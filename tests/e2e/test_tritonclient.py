@@ -2,6 +2,7 @@
 
 import json
 import queue
+import time
 import unittest
 
 import numpy as np
@@ -19,6 +20,18 @@ def inputs_of(client, tensors, **kwargs):
         tensor.set_data_from_numpy(array, **kwargs)
         result.append(tensor)
     return result
+
+
+def patiently(call):
+    """Repeats a call the server refuses for now. On a machine busy with other things even a lone
+    request may be predicted to miss a model's latency budget, and clients are told to retry."""
+    while True:
+        try:
+            return call()
+        except InferenceServerException as error:
+            if "retry after" not in str(error):
+                raise
+            time.sleep(0.05)
 
 
 class Both:
@@ -114,8 +127,8 @@ class Both:
         right = 0
         for start in range(0, len(images), 30):
             batch = images[start:start + 30]
-            result = self.client.infer("digits",
-                                       inputs_of(self.module, [("image", "FP32", batch)]))
+            result = patiently(lambda: self.client.infer(
+                "digits", inputs_of(self.module, [("image", "FP32", batch)])))
             right += int((result.as_numpy("label") == labels[start:start + 30]).sum())
             np.testing.assert_allclose(result.as_numpy("probabilities").sum(axis=1), 1, rtol=1e-4)
         self.assertGreaterEqual(right / len(images), 0.97)
@@ -124,7 +137,8 @@ class Both:
         request = json.loads((EXAMPLES / "data" / "wine" / "request.json").read_text())["inputs"][0]
         x = np.array(request["data"], dtype=np.float32).reshape(request["shape"])
         labels = json.loads((EXAMPLES / "data" / "wine" / "labels.json").read_text())
-        result = self.client.infer("wine", inputs_of(self.module, [("features", "FP32", x)]))
+        result = patiently(lambda: self.client.infer(
+            "wine", inputs_of(self.module, [("features", "FP32", x)])))
         self.assertEqual(list(result.as_numpy("label")), labels)
 
     def test_errors_name_what_is_wrong(self):
@@ -175,14 +189,24 @@ class Grpc(Both, unittest.TestCase):
         images = np.load(EXAMPLES / "data" / "digits" / "test_images.npy").astype(np.float32)
         labels = np.load(EXAMPLES / "data" / "digits" / "test_labels.npy")
         answers = queue.Queue()
-        for i, image in enumerate(images):
+
+        def send(i):
             self.client.async_infer(
-                "digits", inputs_of(grpcclient, [("image", "FP32", image[None])]),
-                callback=lambda result, error, i=i: answers.put((i, result, error)))
-        right = 0
-        for _ in images:
+                "digits", inputs_of(grpcclient, [("image", "FP32", images[i][None])]),
+                callback=lambda result, error: answers.put((i, result, error)))
+
+        for i in range(len(images)):
+            send(i)
+        right = answered = 0
+        while answered < len(images):
             i, result, error = answers.get(timeout=60)
-            self.assertIsNone(error)
+            if error is not None:
+                # Beyond what the budget allows the excess is refused, to be sent again.
+                self.assertIn("retry after", str(error))
+                time.sleep(0.01)
+                send(i)
+                continue
+            answered += 1
             right += int(result.as_numpy("label")[0] == labels[i])
         self.assertGreaterEqual(right / len(images), 0.97)
         stats = self.client.get_inference_statistics("digits").model_stats[0]

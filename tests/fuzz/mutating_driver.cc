@@ -206,6 +206,9 @@ int Run(int argc, char** argv) {
 
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(&PrintRepeatHint);
   std::signal(SIGABRT, &OnSignal);
+  if (__sanitizer_set_death_callback == nullptr) {
+    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(crash, &OnSignal);
+  }
   std::signal(SIGALRM, &OnSignal);
 
   for (const std::string& seed : seeds) {

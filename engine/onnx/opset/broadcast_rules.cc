@@ -7,6 +7,9 @@
 namespace inferd::engine {
 namespace {
 
+// Where the rank is unknown: higher than that of any real tensor.
+constexpr int kMaxRank = 64;
+
 // B with `count` dimensions of 1 appended, where the count is known.
 Value* AppendOnes(NodeAdapter& node, Value* b, int rank, int count) {
   std::vector<int64_t> axes;
@@ -44,6 +47,11 @@ absl::Status AlignSecondInput(NodeAdapter& node) {
   Value* b = node.input(1);
   const std::optional<int> rank_a = NodeAdapter::RankOf(a);
   const std::optional<int> rank_b = NodeAdapter::RankOf(b);
+  if (const int bound = rank_a.value_or(kMaxRank); *axis < -bound || *axis > bound) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("axis ", *axis, " is out of range for input A of rank ",
+                     rank_a.has_value() ? absl::StrCat(*rank_a) : "?"));
+  }
   if (!rank_b.has_value() || (!rank_a.has_value() && *axis >= 0)) {
     node.SetInput(1, AppendOnesAtRun(node, a, b, *axis));
     return absl::OkStatus();

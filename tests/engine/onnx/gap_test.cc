@@ -44,6 +44,13 @@ TEST(GapTest, AllGapsAreListed) {
   EXPECT_THAT(message, HasSubstr("has unknown attribute 'speed'"));
 }
 
+TEST(GapTest, ElementsOfAVariadicInputCannotBeAbsent) {
+  const std::string message = GapsOf(
+      ModelText(13, FloatInput("x", "2") + NodeText("Concat", "_,x", "y", IntAttribute("axis", 0)) +
+                        OutputText("y")));
+  EXPECT_THAT(message, HasSubstr("input 0 (inputs) is missing"));
+}
+
 TEST(GapTest, ManyNodesWithOneGapShareALine) {
   std::string graph = FloatInput("x", "2");
   for (int i = 0; i < 100; ++i) {

@@ -79,6 +79,12 @@ TEST_F(OpsetRulesTest, BroadcastAxisUnsqueezesB) {
   ExpectError(6, FloatInput("a", "2,3") + FloatInput("b", "3,4"),
               NodeText("Add", "a,b", "y", IntAttribute("broadcast", 1) + IntAttribute("axis", 1)),
               "leaves no room");
+  for (const char* rank : {"2,3", "..."}) {
+    ExpectError(6, FloatInput("a", rank) + FloatInput("b", "3"),
+                NodeText("Add", "a,b", "y",
+                         IntAttribute("broadcast", 1) + IntAttribute("axis", -2147483648)),
+                "axis -2147483648 is out of range");
+  }
   ExpectError(7, FloatInput("a", "2,3") + FloatInput("b", "3"),
               NodeText("Add", "a,b", "y", IntAttribute("broadcast", 1)),
               "unknown attribute 'broadcast'");

@@ -128,8 +128,9 @@ TEST_P(AllocationTest, ConvolutionNetwork) {
   for (int i = 0; i < 16 * 3 * 9; ++i) filter += (i > 0 ? "," : "") + std::to_string(i % 5 - 2);
   std::string dense;
   for (int i = 0; i < 16 * 10; ++i) dense += (i > 0 ? "," : "") + std::to_string(i % 3 - 1);
-  auto model = ModelFromText("graph g (x: float[n,3,16,16]) -> (p, t) {\n  w = constant float[16,3,3,3] {" +
-                             filter + "}\n  d = constant float[16,10] {" + dense + R"(}
+  auto model =
+      ModelFromText("graph g (x: float[n,3,16,16]) -> (p, t) {\n  w = constant float[16,3,3,3] {" +
+                    filter + "}\n  d = constant float[16,10] {" + dense + R"(}
   a = Conv{pads=[1,1,1,1]}(x, w)
   b = Relu(a)
   c = MaxPool{kernel_shape=[2,2], strides=[2,2]}(b)

@@ -2,7 +2,6 @@
 // protobuf message, a few tags and lengths.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -130,9 +129,9 @@ TEST_F(InferplanTest, ExpectedFailuresMustFail) {
 
 TEST_F(InferplanTest, RunPrintsAndWritesOutputs) {
   const std::string model = Write("m.onnx", ModelBytes("Neg"));
-  const std::string input =
-      Write("in.pb", SerializeTensorProto(
-                         Tensor::FromValues<float>({2, 2}, std::vector<float>{1, 2, 3, 4}).view(), ""));
+  const std::string input = Write(
+      "in.pb", SerializeTensorProto(
+                   Tensor::FromValues<float>({2, 2}, std::vector<float>{1, 2, 3, 4}).view(), ""));
   const auto [status, out] =
       Invoke(RunRun, {model, "--input", "x=" + input, "--output-dir", (root_ / "out").string()});
   EXPECT_EQ(status, 0);
@@ -165,8 +164,8 @@ TEST_F(InferplanTest, CheckSaysWhetherAModelRuns) {
 TEST_F(InferplanTest, BenchMeasuresEveryCombination) {
   const std::string model = Write("m.onnx", ModelBytes("Neg"));
   const auto [status, out] =
-      Invoke(RunBench, {model, "--batch", "1,4", "--threads", "1,2", "--seconds", "0", "--warmup", "0",
-                     "--json", (root_ / "bench.json").string()});
+      Invoke(RunBench, {model, "--batch", "1,4", "--threads", "1,2", "--seconds", "0", "--warmup",
+                        "0", "--json", (root_ / "bench.json").string()});
   EXPECT_EQ(status, 0) << out;
   const std::string json = Read("bench.json");
   EXPECT_THAT(json, HasSubstr("\"batch\": 4"));

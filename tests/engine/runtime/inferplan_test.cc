@@ -20,8 +20,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 CommandSpec Spec() {
-  return {"demo", "MODEL", 1, 2, "Shows.", {{"--threads", "N", "threads"}, {"--eager", "", "slow"},
-                                            {"--shape", "NAME=SHAPE", "shape"}}};
+  return {
+      "demo",
+      "MODEL",
+      1,
+      2,
+      "Shows.",
+      {{"--threads", "N", "threads"}, {"--eager", "", "slow"}, {"--shape", "NAME=SHAPE", "shape"}}};
 }
 
 absl::StatusOr<Arguments> Parse(std::vector<const char*> args) {
@@ -41,12 +46,14 @@ TEST(ArgumentsTest, FlagsAndPositionals) {
 
 TEST(ArgumentsTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(std::string(Parse({"m", "--thread", "2"}).status().message()), HasSubstr("--thread"));
-  EXPECT_THAT(std::string(Parse({"m", "--threads"}).status().message()), HasSubstr("needs a value"));
+  EXPECT_THAT(std::string(Parse({"m", "--threads"}).status().message()),
+              HasSubstr("needs a value"));
   EXPECT_THAT(std::string(Parse({"m", "--eager=1"}).status().message()), HasSubstr("no value"));
   EXPECT_THAT(std::string(Parse({}).status().message()), HasSubstr("MODEL"));
   EXPECT_THAT(std::string(Parse({"a", "b", "c"}).status().message()), HasSubstr("\"c\""));
-  EXPECT_THAT(std::string(Parse({"m", "--threads", "x"})->get_int("--threads", 1).status().message()),
-              HasSubstr("\"x\""));
+  EXPECT_THAT(
+      std::string(Parse({"m", "--threads", "x"})->get_int("--threads", 1).status().message()),
+      HasSubstr("\"x\""));
   EXPECT_FALSE(Parse({"m", "--threads", "0,2"})->get_ints("--threads", "1", 1).ok());
   EXPECT_FALSE(Parse({"m", "--shape", "1x2"})->get_map("--shape").ok());
   EXPECT_TRUE(Parse({"m", "--", "--threads"}).ok());
@@ -82,25 +89,32 @@ TEST(NpyFileTest, Reads) {
 }
 
 TEST(NpyFileTest, RefusesWhatItCannotRead) {
-  const std::string good = Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }", "12345678");
+  const std::string good =
+      Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }", "12345678");
   ASSERT_TRUE(ParseNpy(good).ok());
   for (size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(ParseNpy(good.substr(0, n)).ok()) << n;
   EXPECT_FALSE(ParseNpy(good + "x").ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '>i8', 'fortran_order': False, 'shape': (1,), }", "12345678")).ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<i8', 'fortran_order': True, 'shape': (1,1), }", "12345678")).ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1,), }", "12345678")).ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'descr': '<i8', 'shape': (9999999999,9999999999,9999999999)}", "")).ok());
+  EXPECT_FALSE(
+      ParseNpy(Npy("{'descr': '>i8', 'fortran_order': False, 'shape': (1,), }", "12345678")).ok());
+  EXPECT_FALSE(
+      ParseNpy(Npy("{'descr': '<i8', 'fortran_order': True, 'shape': (1,1), }", "12345678")).ok());
+  EXPECT_FALSE(
+      ParseNpy(Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1,), }", "12345678")).ok());
+  EXPECT_FALSE(
+      ParseNpy(Npy("{'descr': '<i8', 'shape': (9999999999,9999999999,9999999999)}", "")).ok());
   EXPECT_FALSE(ParseNpy(Npy("{'shape'", "")).ok());
 }
 
 TEST(ModelInputsTest, Shapes) {
   EXPECT_EQ(*ParseShape("1x3x224x224"), (Shape{1, 3, 224, 224}));
   EXPECT_EQ(*ParseShape("scalar"), Shape{});
-  for (const char* bad : {"x", "1x", "1x-2", "axb", "1 x 2y"}) EXPECT_FALSE(ParseShape(bad).ok()) << bad;
+  for (const char* bad : {"x", "1x", "1x-2", "axb", "1 x 2y"})
+    EXPECT_FALSE(ParseShape(bad).ok()) << bad;
 
   std::vector<TensorInfo> inputs = {
-      {"x", ValueType::TensorOf(ElementType::kFloat32,
-                                SymbolicShape({Dim::Symbol("n"), Dim(3), Dim::Unknown()})),
+      {"x",
+       ValueType::TensorOf(ElementType::kFloat32,
+                           SymbolicShape({Dim::Symbol("n"), Dim(3), Dim::Unknown()})),
        false}};
   EXPECT_EQ((*ChooseShapes(inputs, {}, 7))[0], (Shape{1, 3, 7}));
   EXPECT_EQ((*ChooseShapes(inputs, {{"x", Shape{5, 3, 2}}}))[0], (Shape{5, 3, 2}));

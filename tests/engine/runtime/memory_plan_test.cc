@@ -44,8 +44,8 @@ TEST(MemoryPlanTest, ReusesMemoryOfWhatDied) {
 TEST(MemoryPlanTest, FillsTheTightestGap) {
   // Two long-lived blocks leave gaps of 256 and 128 at steps 5 to 6; a block of 128 takes the
   // smaller one.
-  const std::vector<MemoryRequest> requests = {
-      {1024, 0, 9}, {256, 0, 4}, {512, 0, 9}, {128, 0, 4}, {64, 0, 9}, {128, 5, 6}};
+  const std::vector<MemoryRequest> requests = {{1024, 0, 9}, {256, 0, 4}, {512, 0, 9},
+                                               {128, 0, 4},  {64, 0, 9},  {128, 5, 6}};
   const MemoryPlan plan = PlanMemory(requests);
   EXPECT_EQ(plan.arena_bytes, LowerBound(requests, 10));
 }

@@ -68,7 +68,8 @@ graph g (image: float[n,3,4], label: int64[n]) -> (image2, label2) {
     return std::string(outputs.status().message());
   };
   EXPECT_THAT(error({image}), AllOf(HasSubstr("expected 2 inputs"), HasSubstr("found 1")));
-  EXPECT_THAT(error({label, label}), AllOf(HasSubstr("image"), HasSubstr("float"), HasSubstr("int64")));
+  EXPECT_THAT(error({label, label}),
+              AllOf(HasSubstr("image"), HasSubstr("float"), HasSubstr("int64")));
   EXPECT_THAT(error({Ramp({2, 5, 4}), label}), AllOf(HasSubstr("image"), HasSubstr("[2,5,4]")));
   EXPECT_THAT(error({Ramp({3, 4}), label}), AllOf(HasSubstr("image"), HasSubstr("[3,4]")));
   EXPECT_THAT(error({image, Tensor()}), AllOf(HasSubstr("label"), HasSubstr("missing")));

@@ -57,8 +57,8 @@ graph g (x: float[n,3,h,w]) -> (y) {
   // Only the copy of the aliased input into the output's own memory is left.
   EXPECT_EQ(plan->steps.size(), 1u);
   EXPECT_EQ(plan->steps[0].kernel, nullptr);
-  EXPECT_THAT(KernelsOf(*plan), ElementsAre("Shape:folded", "Gather:folded", "Concat:folded",
-                                            "Reshape:alias"));
+  EXPECT_THAT(KernelsOf(*plan),
+              ElementsAre("Shape:folded", "Gather:folded", "Concat:folded", "Reshape:alias"));
   auto outputs = RunOnce(*ContextFor(*model), {x});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ((*outputs)[0].shape(), (Shape{2, 60}));
@@ -132,7 +132,8 @@ TEST(PlanTest, ArenaHoldsWhatIsAliveAndNoMore) {
   // Softmax runs in memory of its own or in place; at most two tensors are ever alive.
   std::string text = "graph g (x: float[n,256]) -> (y) {\n  v0 = Transpose{perm=[1,0]}(x)\n";
   for (int i = 1; i < 20; ++i) {
-    text += "  v" + std::to_string(i) + " = Transpose{perm=[1,0]}(v" + std::to_string(i - 1) + ")\n";
+    text +=
+        "  v" + std::to_string(i) + " = Transpose{perm=[1,0]}(v" + std::to_string(i - 1) + ")\n";
   }
   text += "  y = Neg(v19)\n}";
   auto model = *ModelFromText(text, NoPasses());
@@ -174,8 +175,9 @@ TEST(PlanTest, ReordersStayAtTheBorders) {
   for (int i = 0; i < 16 * 3 * 9; ++i) {
     image_filter += (i > 0 ? "," : "") + std::to_string((i % 5) - 2);
   }
-  const std::string text = "graph g (x: float[n,3,12,12]) -> (y) {\n  w0 = constant float[16,3,3,3] {" +
-                           image_filter + "}\n  w1 = constant float[16,16,3,3] {" + filter + R"(}
+  const std::string text =
+      "graph g (x: float[n,3,12,12]) -> (y) {\n  w0 = constant float[16,3,3,3] {" + image_filter +
+      "}\n  w1 = constant float[16,16,3,3] {" + filter + R"(}
   a = Conv{pads=[1,1,1,1]}(x, w0)
   b = Relu(a)
   c = Conv{pads=[1,1,1,1]}(b, w1)
