@@ -1,4 +1,6 @@
 // inferd: the daemon.
+#include <stdlib.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -29,6 +31,9 @@ int main(int argc, char** argv) {
     case CommandLine::Action::kServe:
       break;
   }
+  // gRPC writes lines of its own to standard error; ours say the same in our form. A value the
+  // user has set stays. No other thread runs yet.
+  setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
   inferd::server::KeepFreedMessageBuffers();
   return inferd::server::RunDaemon(line->options, INFERD_VERSION);
 }

@@ -51,7 +51,7 @@ void CheckOperands(absl::string_view side, const std::vector<Value*>& values,
     const FormalParameter* parameter = ParameterAt(parameters, i);
     if (parameter == nullptr) break;  // the arity fault has been noted
     if (values[i] == nullptr) {
-      if (side == "input" && parameter->option == Option::kRequired) {
+      if (side == "input" && parameter->option != Option::kOptional) {
         faults.push_back(absl::StrCat(side, " ", i, " (", parameter->name, ") is missing"));
       }
       continue;

@@ -130,7 +130,7 @@ class RunningDaemon final : public Daemon {
       log_.Write(
           LogLevel::kInfo,
           absl::StrCat("model loaded in ",
-                       absl::FormatDuration(absl::Trunc(version.load_time, absl::Milliseconds(1))),
+                       absl::FormatDuration(absl::Trunc(version.load_time, absl::Microseconds(10))),
                        version.notes.empty() ? "" : "\n", absl::StrJoin(version.notes, "\n")),
           {{"model", version.name}, {"version", version.version}});
     };

@@ -102,24 +102,24 @@ bool IsBareWord(absl::string_view value) {
   return true;
 }
 
+// Escaped, save for quotes and backslashes, which need none outside of quotes.
+void AppendTextPart(std::string* out, absl::string_view text) {
+  std::string escaped;
+  AppendEscaped(&escaped, text);
+  for (size_t i = 0; i < escaped.size(); ++i) {
+    if (escaped[i] == '\\' && i + 1 < escaped.size() &&
+        (escaped[i + 1] == '"' || escaped[i + 1] == '\\')) {
+      ++i;
+    }
+    out->push_back(escaped[i]);
+  }
+}
+
 std::string TextLine(absl::Time time, LogLevel level, absl::string_view message,
                      std::initializer_list<LogField> fields) {
   std::string line = absl::StrCat(Timestamp(time), " ", LogLevelName(level), " ");
-  while (!message.empty()) {  // escaped line by line, so that only our own breaks remain
-    const size_t end = message.find('\n');
-    std::string part;
-    AppendEscaped(&part, message.substr(0, end));
-    // Quotes and backslashes need no escape outside of quotes.
-    for (size_t i = 0; i < part.size(); ++i) {
-      if (part[i] == '\\' && i + 1 < part.size() && (part[i + 1] == '"' || part[i + 1] == '\\')) {
-        part.erase(i, 1);
-      }
-    }
-    line += part;
-    if (end == absl::string_view::npos) break;
-    line += "\n    ";
-    message.remove_prefix(end + 1);
-  }
+  const size_t first_end = message.find('\n');
+  AppendTextPart(&line, message.substr(0, first_end));
   for (const LogField& field : fields) {
     absl::StrAppend(&line, " ", field.name, "=");
     if (IsBareWord(field.value)) {
@@ -129,6 +129,13 @@ std::string TextLine(absl::Time time, LogLevel level, absl::string_view message,
       AppendEscaped(&line, field.value);
       line += '"';
     }
+  }
+  // Further lines of the message are indented, so that only our own breaks start a line.
+  for (size_t end = first_end; end != absl::string_view::npos;) {
+    message.remove_prefix(end + 1);
+    end = message.find('\n');
+    line += "\n    ";
+    AppendTextPart(&line, message.substr(0, end));
   }
   return line;
 }

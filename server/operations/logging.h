@@ -46,7 +46,8 @@ class Log {
   void set_level(LogLevel level);
 
   // Values come from outside: they are escaped, so that no value can forge a line or break the
-  // JSON. A message may have several lines; in text, further lines are indented.
+  // JSON. A message may have several lines; in text, further lines are indented and follow the
+  // fields.
   void Write(LogLevel level, absl::string_view message,
              std::initializer_list<LogField> fields = {});
 

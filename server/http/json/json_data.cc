@@ -48,6 +48,18 @@ const char* ReadElement(const char* at, const char* end, T* out, const char** er
   }
 }
 
+// Moves from the end of an element past a comma to a further element of the same array, if one
+// follows right there; leaves *at alone otherwise.
+bool SkipToNextInRow(const char** at, const char* end) {
+  const char* next = *at;
+  if (end - next < 2 || *next != ',') return false;
+  ++next;
+  if (*next == ' ' && end - next >= 2) ++next;
+  if (*next == '[' || *next == ']' || *next == ',' || *next <= ' ') return false;
+  *at = next;
+  return true;
+}
+
 // Walks arrays nested to any depth and hands out elements, checking the nesting against a shape.
 class ArrayWalker {
  public:
@@ -66,7 +78,7 @@ class ArrayWalker {
       } else if (*at_ == ']' && depth_ > 0 && (may_close_ || !expect_value_)) {
         if (!CheckLength()) return false;
         --depth_;
-        CountChild();
+        if (depth_ > 0 && depth_ <= kMaxRank) ++lengths_[depth_ - 1];
         ++at_;
         expect_value_ = false;
         may_close_ = false;
@@ -94,9 +106,10 @@ class ArrayWalker {
 
   const char* at() const { return at_; }
   const char* end() const { return end_; }
-  void SetElementEnd(const char* at) {
+  // After `count` elements of one array, the first of which Next() had found.
+  void SetElementsEnd(const char* at, int64_t count) {
     at_ = at;
-    CountChild();
+    if (depth_ > 0 && depth_ <= kMaxRank) lengths_[depth_ - 1] += count;
     expect_value_ = false;
     may_close_ = false;
   }
@@ -106,9 +119,6 @@ class ArrayWalker {
   bool Fail(std::string error) {
     error_ = std::move(error);
     return false;
-  }
-  void CountChild() {
-    if (depth_ > 0 && depth_ <= kMaxRank) ++lengths_[depth_ - 1];
   }
   // Of the array that closes. A flat array is checked by the number of elements alone.
   bool CheckLength() {
@@ -146,13 +156,19 @@ absl::Status Fill(absl::string_view json, const InferRequest& request, const Inf
       return error("has more than the ", count, " elements of shape ",
                    input.tensor.shape.ToString());
     }
-    const char* reason = nullptr;
-    const char* after = ReadElement(walker.at(), walker.end(), &out[filled], &reason);
-    if (after == nullptr) {
-      return error("is not ", DatatypeName(input.tensor.type), ": element ", filled, " ", reason);
-    }
-    walker.SetElementEnd(after);
-    ++filled;
+    // The elements of a row follow each other without need to look at the nesting.
+    const char* at = walker.at();
+    const int64_t row_begin = filled;
+    do {
+      const char* reason = nullptr;
+      const char* after = ReadElement(at, walker.end(), &out[filled], &reason);
+      if (after == nullptr) {
+        return error("is not ", DatatypeName(input.tensor.type), ": element ", filled, " ", reason);
+      }
+      ++filled;
+      at = after;
+    } while (filled < count && SkipToNextInRow(&at, walker.end()));
+    walker.SetElementsEnd(at, filled - row_begin);
   }
   if (!walker.error().empty()) return error(walker.error());
   if (filled != count) {

@@ -31,57 +31,56 @@ float RoundToOdd(double d) {
   return std::bit_cast<float>(away_from_zero ? bits + 1 : bits - 1);
 }
 
-// A decimal number with at most 19 significant digits, as integer times a power of ten.
+// A decimal number as integer times a power of ten.
 struct Decimal {
   bool negative = false;
-  bool exact = true;  // false: more digits than fit
+  bool exact = false;  // false: too many digits for `digits`, which then means nothing
   uint64_t digits = 0;
   int64_t exponent = 0;
+  // Position of the leading digit: the value is below 10^magnitude.
+  int64_t magnitude = 0;
 };
 
-// Scans a number by the grammar; null where there is none.
+// The most digits a uint64 holds in any case.
+constexpr int64_t kMaxDigits = 19;
+
+// Scans a number by the grammar; null where there is none. Works on locals: the text could alias
+// anything behind a pointer.
 const char* ScanDecimal(const char* at, const char* end, Decimal* decimal) {
-  if (at < end && *at == '-') {
-    decimal->negative = true;
-    ++at;
-  }
+  const bool negative = at < end && *at == '-';
+  if (negative) ++at;
   if (!IsDigit(at, end)) return nullptr;
-  int significant = 0;
-  auto take = [&](char c) {
-    if (significant < 19) {
-      decimal->digits = decimal->digits * 10 + static_cast<uint64_t>(c - '0');
-      if (decimal->digits != 0) ++significant;
-      return true;
-    }
-    decimal->exact = false;
-    return false;
-  };
+  uint64_t digits = 0;
+  int64_t integer_digits = 0, fraction_digits = 0, exponent = 0;
   if (*at == '0') {
     ++at;
     if (IsDigit(at, end)) return nullptr;  // no leading zeros
   } else {
-    for (; IsDigit(at, end); ++at) {
-      if (!take(*at)) ++decimal->exponent;
-    }
+    const char* begin = at;
+    for (; IsDigit(at, end); ++at) digits = digits * 10 + static_cast<uint64_t>(*at - '0');
+    integer_digits = at - begin;
   }
   if (at < end && *at == '.') {
-    ++at;
-    if (!IsDigit(at, end)) return nullptr;
-    for (; IsDigit(at, end); ++at) {
-      if (take(*at)) --decimal->exponent;
-    }
+    const char* begin = ++at;
+    for (; IsDigit(at, end); ++at) digits = digits * 10 + static_cast<uint64_t>(*at - '0');
+    fraction_digits = at - begin;
+    if (fraction_digits == 0) return nullptr;
   }
   if (at < end && (*at == 'e' || *at == 'E')) {
     ++at;
     const bool minus = at < end && *at == '-';
     if (at < end && (*at == '+' || *at == '-')) ++at;
     if (!IsDigit(at, end)) return nullptr;
-    int64_t exponent = 0;
     for (; IsDigit(at, end); ++at) {
-      if (exponent < 1'000'000) exponent = exponent * 10 + (*at - '0');
+      if (exponent < 1'000'000'000'000) exponent = exponent * 10 + (*at - '0');
     }
-    decimal->exponent += minus ? -exponent : exponent;
+    if (minus) exponent = -exponent;
   }
+  decimal->negative = negative;
+  decimal->exact = integer_digits + fraction_digits <= kMaxDigits;
+  decimal->digits = digits;
+  decimal->exponent = exponent - fraction_digits;
+  decimal->magnitude = exponent + integer_digits;
   return at;
 }
 
@@ -138,7 +137,7 @@ bool ExactFloat(const char* begin, const char* end, const Decimal& decimal, T* v
   const auto [ptr, error] = std::from_chars(begin, end, *value);
   if (error == std::errc::result_out_of_range) {
     // Too small is zero, too large is an error.
-    if (decimal.exponent > 0) return false;
+    if (decimal.magnitude > 0) return false;
     *value = decimal.negative ? -T{0} : T{0};
   }
   return true;
@@ -158,7 +157,7 @@ const char* ReadNumber(const char* at, const char* end, T* value, const char** e
     // from_chars stops where an integer ends.
     const auto [ptr, code] = std::from_chars(at, after, *value);
     if (code == std::errc::result_out_of_range ||
-        (code != std::errc() && decimal.negative && decimal.digits != 0)) {
+        (code != std::errc() && (decimal.digits != 0 || !decimal.exact))) {
       *error = kOutOfRange;
       return nullptr;
     }

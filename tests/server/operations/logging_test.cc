@@ -35,7 +35,8 @@ TEST(LoggingTest, ValuesCannotForgeLines) {
   EXPECT_THAT(line, Not(HasSubstr("\n")));
   EXPECT_THAT(line, Not(HasSubstr("\x1b")));
   EXPECT_THAT(line, HasSubstr("request_id=\"x\\n2023 error forged\\u001b[31m\""));
-  EXPECT_EQ(Text("first\nsecond"), "2023-11-14T22:13:20.123Z warning first\n    second");
+  EXPECT_EQ(Text("first\nsecond\n", {{"model", "m"}}),
+            "2023-11-14T22:13:20.123Z warning first model=m\n    second\n    ");
 }
 
 TEST(LoggingTest, Json) {
