@@ -18,6 +18,26 @@ if(INFERD_SANITIZE)
     # A report is a failure, not a line in a log.
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
+  if(INFERD_SANITIZE MATCHES "address")
+    # The standard library's own bounds checks catch what stays inside an allocation.
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  endif()
+endif()
+
+# What the sanitizers' run-time libraries are told in every test.
+set(INFERD_SANITIZER_ENVIRONMENT
+  "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+  "UBSAN_OPTIONS=print_stacktrace=1"
+  "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/testing/tsan.supp:second_deadlock_stack=1")
+
+# For executables under ThreadSanitizer: see the source.
+add_library(absl_thread_sanitizer INTERFACE)
+if(INFERD_SANITIZE STREQUAL "thread")
+  add_library(absl_thread_sanitizer_objects OBJECT
+    ${CMAKE_SOURCE_DIR}/tests/testing/absl_thread_sanitizer.cc)
+  target_link_libraries(absl_thread_sanitizer_objects PRIVATE inferd_settings absl::synchronization)
+  target_sources(absl_thread_sanitizer INTERFACE $<TARGET_OBJECTS:absl_thread_sanitizer_objects>)
+  target_link_libraries(absl_thread_sanitizer INTERFACE absl::synchronization ${CMAKE_DL_LIBS})
 endif()
 
 # inferd_library(NAME SOURCES... DEPS...): a static library of ours. Public headers sit beside the
@@ -53,11 +73,8 @@ function(inferd_test name)
     set(ARG_SANITIZERS asan)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE inferd_settings ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  if(INFERD_SANITIZE STREQUAL "thread")
-    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/testing/absl_thread_sanitizer.cc)
-    target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
-  endif()
+  target_link_libraries(${name}
+    PRIVATE inferd_settings absl_thread_sanitizer ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   foreach(sanitizer asan tsan)
@@ -66,5 +83,6 @@ function(inferd_test name)
       add_dependencies(${sanitizer}_checked ${name})
     endif()
   endforeach()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${INFERD_SANITIZER_ENVIRONMENT}")
 endfunction()

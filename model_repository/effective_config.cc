@@ -27,7 +27,8 @@ absl::Status RefuseGpu(const ModelConfig& config, const std::string& key,
 
 }  // namespace
 
-absl::Status ResolveInstances(ModelConfig& config, int threads, std::vector<std::string>& notes) {
+absl::Status ResolveInstances(ModelConfig& config, int threads, const TimeAlone& alone,
+                              std::vector<std::string>& notes) {
   if (config.precision != "fp32" && config.precision != "auto") {
     return absl::UnimplementedError(absl::StrCat(
         Where(config, "precision"), "found ", config.precision,
@@ -44,9 +45,20 @@ absl::Status ResolveInstances(ModelConfig& config, int threads, std::vector<std:
   config.providers = {"cpu"};
 
   if (config.instances.empty()) {
-    // Beyond some threads one inference gains nothing from more; further instances do.
-    constexpr int kMostThreads = 8;
-    const int count = std::max(1, threads / kMostThreads);
+    // Each instance has its own memory for activations; more would rarely be busy at once.
+    constexpr int kMostInstances = 8;
+    int count = std::min(threads, kMostInstances);
+    if (count > 1 && config.latency_budget.has_value()) {
+      // Half the budget is left for the wait behind the batch before.
+      const std::optional<absl::Duration> time = alone();
+      if (time.has_value() && *time > *config.latency_budget / 2) {
+        notes.push_back(
+            absl::StrCat("one instance with all threads: one inference on one thread takes ",
+                         DurationText(absl::Trunc(*time, absl::Microseconds(1))),
+                         " of the budget of ", DurationText(*config.latency_budget)));
+        count = 1;
+      }
+    }
     config.instances.push_back({.device = "cpu", .count = count, .threads = threads / count});
   }
   int total_instances = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,15 @@ namespace inferd::repository {
 // Rows one execution carries where config.yaml names no number and the model batches.
 inline constexpr int64_t kDefaultMaxBatchSize = 32;
 
+// The time of one inference alone on one thread; nullopt where it cannot be tried.
+using TimeAlone = std::function<std::optional<absl::Duration>()>;
+
 // Devices, providers and precision: fills in the instances and refuses what this build does not
-// have (UNIMPLEMENTED, pointing at the key). `threads` is what the process may use.
-absl::Status ResolveInstances(ModelConfig& config, int threads, std::vector<std::string>& notes);
+// have (UNIMPLEMENTED, pointing at the key). `threads` is what the process may use. By default
+// there are instances of one thread each, which together do the most work; where `alone` says
+// that one thread is too slow for the latency budget, one instance has them all.
+absl::Status ResolveInstances(ModelConfig& config, int threads, const TimeAlone& alone,
+                              std::vector<std::string>& notes);
 
 // Sets max_batch_size, and notes why where the model is served unbatched. INVALID_ARGUMENT where
 // config.yaml asks for batches the model cannot take. `rows` is asked for only where the answer

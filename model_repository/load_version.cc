@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "model_repository/batch_axis.h"
 #include "model_repository/effective_config.h"
 #include "model_repository/row_check.h"
+#include "model_repository/trial_inputs.h"
 
 namespace inferd::repository {
 namespace {
@@ -43,6 +45,23 @@ absl::StatusOr<std::vector<scheduler::TensorSpec>> MakeSpecs(
   return specs;
 }
 
+// The second of two runs: the first builds the plan.
+std::optional<absl::Duration> MeasureAlone(engine::Model& model, scheduler::Clock& clock) {
+  bool has_free_dims = false;
+  const auto tensors = MakeTrialInputs(model.inputs(), /*rows=*/1, /*size=*/1, &has_free_dims);
+  // The time at another size would say nothing.
+  if (!tensors.ok() || has_free_dims) return std::nullopt;
+  const auto context = model.NewContext({.threads = 1});
+  if (!context.ok()) return std::nullopt;
+  std::vector<engine::TensorView> inputs;
+  for (const engine::Tensor& tensor : *tensors) inputs.push_back(tensor.view());
+  std::vector<engine::Tensor> outputs;
+  if (!(*context)->Run(inputs, &outputs).ok()) return std::nullopt;
+  const absl::Time start = clock.Now();
+  if (!(*context)->Run(inputs, &outputs).ok()) return std::nullopt;
+  return clock.Now() - start;
+}
+
 scheduler::ServableOptions MakeOptions(const ModelVersion& version) {
   const ModelConfig& config = version.config;
   scheduler::ServableOptions options;
@@ -69,12 +88,14 @@ absl::StatusOr<std::unique_ptr<ModelVersion>> Load(const VersionToLoad& from,
   version->config = from.config;
   std::vector<std::string> notes;
 
-  RETURN_IF_ERROR(ResolveInstances(version->config, engine::AvailableThreads(), notes));
   ASSIGN_OR_RETURN(std::string path, FindModelFile(from.directory));
   engine::ModelOptions model_options;
   model_options.providers = {&engine::CpuProvider()};
   ASSIGN_OR_RETURN(version->model, engine::Model::Load(path, model_options));
   engine::Model& model = *version->model;
+  RETURN_IF_ERROR(ResolveInstances(
+      version->config, engine::AvailableThreads(),
+      [&] { return MeasureAlone(model, *options.clock); }, notes));
 
   std::vector<std::pair<scheduler::InstanceOptions, std::unique_ptr<engine::Context>>> contexts;
   for (const InstanceGroupConfig& group : version->config.instances) {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <random>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "engine/status_macros.h"
 #include "engine/tensor/tensor.h"
+#include "model_repository/trial_inputs.h"
 
 namespace inferd::repository {
 namespace {
@@ -19,62 +19,6 @@ using engine::Shape;
 using engine::Tensor;
 using engine::TensorInfo;
 using engine::TensorView;
-
-constexpr int64_t kMostElements = int64_t{1} << 24;  // over all inputs of one run
-
-// Floats in [0, 1), integers and strings of 0 or 1: valid as an index, a mask or a count.
-void Fill(Tensor& tensor, std::mt19937& random) {
-  const int64_t n = tensor.num_elements();
-  std::uniform_real_distribution<double> real(0, 1);
-  const auto bit = [&] { return (random() >> 7) & 1; };
-  const bool done = engine::DispatchType<float, double, engine::Float16, engine::BFloat16>(
-                        tensor.type(),
-                        [&]<typename T>() {
-                          T* p = tensor.mutable_data<T>();
-                          for (int64_t i = 0; i < n; ++i)
-                            p[i] = static_cast<T>(static_cast<float>(real(random)));
-                        }) ||
-                    engine::DispatchType<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t,
-                                         int64_t, uint64_t, bool>(tensor.type(),
-                                                                  [&]<typename T>() {
-                                                                    T* p = tensor.mutable_data<T>();
-                                                                    for (int64_t i = 0; i < n; ++i)
-                                                                      p[i] = static_cast<T>(bit());
-                                                                  }) ||
-                    engine::DispatchType<std::string>(tensor.type(), [&]<typename T>() {
-                      T* p = tensor.mutable_data<T>();
-                      for (int64_t i = 0; i < n; ++i) p[i] = bit() ? "1" : "0";
-                    });
-  if (!done) std::memset(tensor.view().data, 0, tensor.num_bytes());
-}
-
-// Two rows of every input. Free dimensions other than the first are `size`.
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& inputs, int64_t size,
-                                               bool* has_free_dims) {
-  std::mt19937 random(20'240'229);
-  std::vector<Tensor> tensors;
-  int64_t total = 0;
-  for (const TensorInfo& info : inputs) {
-    if (info.optional) {
-      tensors.emplace_back();
-      continue;
-    }
-    Shape shape{2};
-    for (int i = 1; i < info.type.shape.rank(); ++i) {
-      const Dim& dim = info.type.shape[i];
-      if (!dim.known()) *has_free_dims = true;
-      shape.push_back(dim.known() ? dim.value() : size);
-    }
-    ASSIGN_OR_RETURN(int64_t elements, shape.CheckedNumElements());
-    if (elements > kMostElements || (total += elements) > kMostElements) {
-      return absl::ResourceExhaustedError("the inputs are too large to try");
-    }
-    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(info.type.element, shape));
-    Fill(tensor, random);
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
-}
 
 // Rows [first, first + count) of each tensor, sharing its memory.
 std::vector<TensorView> Rows(const std::vector<Tensor>& tensors, int64_t first, int64_t count) {
@@ -176,7 +120,8 @@ RowCheck CheckRows(engine::Context& context, const std::vector<TensorInfo>& inpu
   // A convolution stack needs some width; a table of positions must not be left.
   for (int64_t size : {16, 64}) {
     bool has_free_dims = false;
-    absl::StatusOr<std::vector<Tensor>> tensors = MakeInputs(inputs, size, &has_free_dims);
+    absl::StatusOr<std::vector<Tensor>> tensors =
+        MakeTrialInputs(inputs, /*rows=*/2, size, &has_free_dims);
     if (!tensors.ok())
       return {RowCheck::Outcome::kInconclusive, std::string(tensors.status().message())};
     result = Compare(context, *tensors, outputs);

@@ -11,6 +11,9 @@
 namespace inferd::engine {
 namespace {
 
+// More than any memory holds, and small enough that shape functions can add to it.
+constexpr int64_t kMaxDim = int64_t{1} << 48;
+
 absl::StatusOr<ElementType> ElementFromCode(int32_t code) {
   const std::optional<ElementType> type = ElementTypeFromOnnx(code);
   if (!type.has_value()) {
@@ -24,9 +27,9 @@ absl::StatusOr<SymbolicShape> ShapeFromProto(const onnx::TensorShapeProto& proto
   dims.reserve(proto.dim_size());
   for (const auto& d : proto.dim()) {
     if (d.has_dim_value()) {
-      if (d.dim_value() < -1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("dimension ", dims.size(), " is ", d.dim_value()));
+      if (d.dim_value() < -1 || d.dim_value() > kMaxDim) {
+        return absl::InvalidArgumentError(absl::StrCat("dimension ", dims.size(), " is ",
+                                                       d.dim_value(), ", which no tensor has"));
       }
       dims.push_back(d.dim_value() < 0 ? Dim::Unknown() : Dim(d.dim_value()));
     } else if (d.has_dim_param() && !d.dim_param().empty()) {

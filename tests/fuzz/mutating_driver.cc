@@ -26,6 +26,9 @@
 // Provided by the sanitizers' runtime where one is linked.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
+// Undefined behaviour ends the run like a crash, through SIGABRT, so that the run is named.
+extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:print_stacktrace=1"; }
+
 namespace inferd::fuzz {
 namespace {
 

@@ -103,27 +103,49 @@ TEST(ResolveBatchingTest, PreferredSizesRaiseTheDefault) {
   EXPECT_EQ(config.max_batch_size, 64);
 }
 
+std::optional<absl::Duration> Unknown() { return std::nullopt; }
+
 TEST(ResolveInstancesTest, DefaultsFollowFromTheMachine) {
   std::vector<std::string> notes;
   ModelConfig small;
-  ASSERT_TRUE(ResolveInstances(small, 2, notes).ok());
+  ASSERT_TRUE(ResolveInstances(small, 2, Unknown, notes).ok());
   EXPECT_THAT(small.instances,
-              ElementsAre(InstanceGroupConfig{.device = "cpu", .count = 1, .threads = 2}));
+              ElementsAre(InstanceGroupConfig{.device = "cpu", .count = 2, .threads = 1}));
   ModelConfig large;
-  ASSERT_TRUE(ResolveInstances(large, 64, notes).ok());
+  ASSERT_TRUE(ResolveInstances(large, 64, Unknown, notes).ok());
   EXPECT_THAT(large.instances,
               ElementsAre(InstanceGroupConfig{.device = "cpu", .count = 8, .threads = 8}));
   ModelConfig shared = Parse("instances: [{count: 2}, {count: 2}]\n");
-  ASSERT_TRUE(ResolveInstances(shared, 8, notes).ok());
+  ASSERT_TRUE(ResolveInstances(shared, 8, Unknown, notes).ok());
   EXPECT_EQ(shared.instances[0].threads, 2);
   EXPECT_EQ(shared.instances[1].threads, 2);
+  EXPECT_THAT(notes, IsEmpty());
+}
+
+TEST(ResolveInstancesTest, ATightBudgetGetsAllThreadsForOneInference) {
+  std::vector<std::string> notes;
+  ModelConfig tight = Parse("latency_budget: 10ms\n");
+  ASSERT_TRUE(ResolveInstances(
+                  tight, 4, [] { return absl::Milliseconds(6); }, notes)
+                  .ok());
+  EXPECT_THAT(tight.instances,
+              ElementsAre(InstanceGroupConfig{.device = "cpu", .count = 1, .threads = 4}));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("takes 6ms of the budget of 10ms")));
+
+  notes.clear();
+  ModelConfig easy = Parse("latency_budget: 10ms\n");
+  ASSERT_TRUE(ResolveInstances(
+                  easy, 4, [] { return absl::Milliseconds(4); }, notes)
+                  .ok());
+  EXPECT_THAT(easy.instances,
+              ElementsAre(InstanceGroupConfig{.device = "cpu", .count = 4, .threads = 1}));
   EXPECT_THAT(notes, IsEmpty());
 }
 
 TEST(ResolveInstancesTest, TooManyThreadsAreNoted) {
   ModelConfig config = Parse("instances: [{count: 3, threads: 4}]\n");
   std::vector<std::string> notes;
-  ASSERT_TRUE(ResolveInstances(config, 4, notes).ok());
+  ASSERT_TRUE(ResolveInstances(config, 4, Unknown, notes).ok());
   EXPECT_THAT(notes, ElementsAre(HasSubstr("ask for 12 threads, but the process may use 4")));
 }
 
@@ -134,7 +156,7 @@ TEST(ResolveInstancesTest, WhatThisBuildLacksIsRefusedWhereItWasWritten) {
            {"precision: int8\n", "c.yaml:1:12: precision"}}) {
     ModelConfig config = Parse(yaml);
     std::vector<std::string> notes;
-    const absl::Status status = ResolveInstances(config, 2, notes);
+    const absl::Status status = ResolveInstances(config, 2, Unknown, notes);
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << yaml;
     EXPECT_THAT(std::string(status.message()), HasSubstr(says));
   }
@@ -143,7 +165,7 @@ TEST(ResolveInstancesTest, WhatThisBuildLacksIsRefusedWhereItWasWritten) {
 TEST(ResolveInstancesTest, ALaterProviderTakesOverWithANote) {
   ModelConfig config = Parse("providers: [cuda, cpu]\nprecision: auto\n");
   std::vector<std::string> notes;
-  ASSERT_TRUE(ResolveInstances(config, 2, notes).ok());
+  ASSERT_TRUE(ResolveInstances(config, 2, Unknown, notes).ok());
   EXPECT_THAT(config.providers, ElementsAre("cpu"));
   EXPECT_EQ(config.precision, "fp32");
   EXPECT_THAT(notes, ElementsAre(HasSubstr("cuda is passed over")));

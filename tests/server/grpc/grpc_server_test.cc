@@ -252,7 +252,7 @@ TEST_F(GrpcServerTest, MessageLimitNamesTheOption) {
   GrpcServerOptions options;
   options.max_message_bytes = 1000;
   Start(options);
-  auto request = VectorRequest(std::string(2000, 'x'));
+  auto request = VectorRequest(std::string(1500, 'x'));
   const grpc::Status status = Infer(request);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("max_message_bytes"));

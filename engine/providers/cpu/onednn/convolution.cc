@@ -39,6 +39,13 @@ memory::dims WeightDims(const ConvolutionShape& shape) {
   return dims;
 }
 
+int Threads(const NodeSpec& spec, const ConvolutionShape& shape) {
+  double operations = 2.0 * static_cast<double>(spec.output(0).shape.NumElements()) *
+                      static_cast<double>(shape.channels_per_group);
+  for (const WindowAxis& axis : shape.axes) operations *= static_cast<double>(axis.kernel);
+  return WorthwhileThreads(operations, spec.threads);
+}
+
 // UNIMPLEMENTED where oneDNN has no fast implementation for these layouts.
 absl::StatusOr<Convolution> Describe(const NodeSpec& spec, const ConvolutionShape& shape,
                                      Layout source, Layout destination) {
@@ -69,7 +76,7 @@ absl::StatusOr<Convolution> Describe(const NodeSpec& spec, const ConvolutionShap
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     attributes.set_post_ops(post_ops);
 
-    ScopedOpenMpPool planned(spec.threads);
+    ScopedOpenMpPool planned(Threads(spec, shape));
     PrimitiveDesc primitive_desc(desc, attributes, OneDnnEngine(), /*allow_empty=*/true);
     if (!primitive_desc || IsReferenceImplementation(primitive_desc.impl_info_str())) {
       return absl::UnimplementedError(
@@ -177,11 +184,13 @@ class ConvolutionImplementation final : public KernelImplementation {
       const size_t workspace = desc.scratchpad_desc().get_size();
       if (workspace > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()});
       const size_t held = spec.packed_weights == nullptr ? weights.num_bytes() : 0;
-      ScopedOpenMpPool planned(spec.threads);
+      const int threads = Threads(spec, shape);
+      ScopedOpenMpPool planned(threads);
       auto runner = std::make_unique<PrimitiveRunner>(
           dnnl::convolution_forward(desc), std::move(operands),
           std::vector<PrimitiveRunner::Constant>{
-              {DNNL_ARG_WEIGHTS, desc.weights_desc(), std::move(weights)}});
+              {DNNL_ARG_WEIGHTS, desc.weights_desc(), std::move(weights)}},
+          threads);
       return std::make_unique<ConvolutionKernel>(std::move(runner), bias, spec.has_input(kResidual),
                                                  workspace, held);
     });

@@ -13,6 +13,13 @@ namespace {
 
 using PrimitiveDesc = dnnl::lrn_forward::primitive_desc;
 
+// A power per element and a window of sums.
+int Threads(const NodeSpec& spec) {
+  constexpr double kOperationsPerElement = 64;
+  return WorthwhileThreads(
+      kOperationsPerElement * static_cast<double>(spec.input(0).shape.NumElements()), spec.threads);
+}
+
 absl::StatusOr<PrimitiveDesc> Describe(const NodeSpec& spec, Layout layout) {
   return CatchDnnl("LRN", [&]() -> absl::StatusOr<PrimitiveDesc> {
     const Attributes& a = spec.attributes();
@@ -24,7 +31,7 @@ absl::StatusOr<PrimitiveDesc> Describe(const NodeSpec& spec, Layout layout) {
         a.GetFloat("beta", 0.75f), a.GetFloat("bias", 1.0f));
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    ScopedOpenMpPool planned(spec.threads);
+    ScopedOpenMpPool planned(Threads(spec));
     PrimitiveDesc primitive_desc(desc, attributes, OneDnnEngine(), /*allow_empty=*/true);
     if (!primitive_desc || IsReferenceImplementation(primitive_desc.impl_info_str())) {
       return absl::UnimplementedError("oneDNN LRN: no fast implementation for this shape");
@@ -55,9 +62,9 @@ class LrnImplementation final : public KernelImplementation {
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const NodeSpec& spec) const override {
     ASSIGN_OR_RETURN(const PrimitiveDesc desc, Describe(spec, spec.input(0).layout));
     return CatchDnnl("LRN", [&]() -> absl::StatusOr<std::unique_ptr<Kernel>> {
-      ScopedOpenMpPool planned(spec.threads);
+      ScopedOpenMpPool planned(Threads(spec));
       return MakeUnaryPrimitiveKernel(dnnl::lrn_forward(desc), desc.src_desc(), desc.dst_desc(),
-                                      desc.scratchpad_desc());
+                                      desc.scratchpad_desc(), Threads(spec));
     });
   }
 };

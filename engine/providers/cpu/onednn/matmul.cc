@@ -106,6 +106,11 @@ bool IsBias(const Product& product) {
   return product.addend.back() == product.y.dims.back();
 }
 
+int Threads(const NodeSpec& spec, const Product& product) {
+  const double outputs = static_cast<double>(spec.output(0).shape.NumElements());
+  return WorthwhileThreads(2 * outputs * static_cast<double>(product.a.dims.back()), spec.threads);
+}
+
 absl::StatusOr<PrimitiveDesc> DescribeWith(const NodeSpec& spec, const Product& product,
                                            const memory::desc& b) {
   ASSIGN_OR_RETURN(const ActivationChain activations, ReadActivations(spec.attributes()));
@@ -125,7 +130,7 @@ absl::StatusOr<PrimitiveDesc> DescribeWith(const NodeSpec& spec, const Product& 
     const dnnl::matmul::desc desc =
         bias ? dnnl::matmul::desc(product.a.Desc(), b, PlainDesc(product.addend), y)
              : dnnl::matmul::desc(product.a.Desc(), b, y);
-    ScopedOpenMpPool planned(spec.threads);
+    ScopedOpenMpPool planned(Threads(spec, product));
     PrimitiveDesc primitive_desc(desc, attributes, OneDnnEngine(), /*allow_empty=*/true);
     if (!primitive_desc || IsReferenceImplementation(primitive_desc.impl_info_str())) {
       return absl::UnimplementedError("oneDNN matmul: no fast implementation");
@@ -220,9 +225,10 @@ class MatMulImplementation final : public KernelImplementation {
       }
       const size_t workspace = desc.scratchpad_desc().get_size();
       if (workspace > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()});
-      ScopedOpenMpPool planned(spec.threads);
+      const int threads = Threads(spec, product);
+      ScopedOpenMpPool planned(threads);
       auto runner = std::make_unique<PrimitiveRunner>(dnnl::matmul(desc), std::move(operands),
-                                                      std::move(constants));
+                                                      std::move(constants), threads);
       return std::make_unique<MatMulKernel>(std::move(runner), runtime_b, product.has_addend,
                                             workspace, held);
     });

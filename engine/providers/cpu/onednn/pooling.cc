@@ -20,6 +20,13 @@ absl::Status Decline(absl::string_view reason) {
   return absl::UnimplementedError(absl::StrCat("oneDNN pooling: ", reason));
 }
 
+// Bound by reading the input, which takes longer than the arithmetic done on it.
+int Threads(const NodeSpec& spec) {
+  constexpr double kOperationsPerElement = 16;
+  return WorthwhileThreads(
+      kOperationsPerElement * static_cast<double>(spec.input(0).shape.NumElements()), spec.threads);
+}
+
 absl::StatusOr<PrimitiveDesc> Describe(const NodeSpec& spec, Layout layout) {
   ASSIGN_OR_RETURN(const PoolingShape shape,
                    ResolvePooling(spec.attributes(), spec.input(0).shape));
@@ -51,7 +58,7 @@ absl::StatusOr<PrimitiveDesc> Describe(const NodeSpec& spec, Layout layout) {
         DescOf(spec.output(0).shape, layout), strides, kernel, pads_begin, pads_end);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    ScopedOpenMpPool planned(spec.threads);
+    ScopedOpenMpPool planned(Threads(spec));
     PrimitiveDesc primitive_desc(desc, attributes, OneDnnEngine(), /*allow_empty=*/true);
     if (!primitive_desc || IsReferenceImplementation(primitive_desc.impl_info_str())) {
       return Decline("no fast implementation for this geometry");
@@ -82,9 +89,9 @@ class PoolingImplementation final : public KernelImplementation {
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const NodeSpec& spec) const override {
     ASSIGN_OR_RETURN(const PrimitiveDesc desc, Describe(spec, spec.input(0).layout));
     return CatchDnnl("pooling", [&]() -> absl::StatusOr<std::unique_ptr<Kernel>> {
-      ScopedOpenMpPool planned(spec.threads);
+      ScopedOpenMpPool planned(Threads(spec));
       return MakeUnaryPrimitiveKernel(dnnl::pooling_forward(desc), desc.src_desc(), desc.dst_desc(),
-                                      desc.scratchpad_desc());
+                                      desc.scratchpad_desc(), Threads(spec));
     });
   }
 };

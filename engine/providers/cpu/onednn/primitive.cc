@@ -1,6 +1,7 @@
 #include "engine/providers/cpu/onednn/primitive.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "engine/providers/cpu/blocked_layout.h"
 #include "engine/providers/cpu/openmp_shim.h"
@@ -110,6 +111,13 @@ void AppendActivations(const ActivationChain& chain, dnnl::post_ops* post_ops) {
   }
 }
 
+int WorthwhileThreads(double operations, int threads) {
+  // Some 20 microseconds of one core, a few times what it takes to wake a thread and wait for it.
+  constexpr double kOperationsPerThread = 1e6;
+  const double useful = operations / kOperationsPerThread;
+  return useful >= threads ? threads : std::max(1, static_cast<int>(useful));
+}
+
 bool IsReferenceImplementation(const std::string& impl_info) {
   return impl_info.rfind("ref", 0) == 0;
 }
@@ -147,8 +155,9 @@ struct PrimitiveRunner::Binding {
 };
 
 PrimitiveRunner::PrimitiveRunner(dnnl::primitive primitive, std::vector<Operand> operands,
-                                 std::vector<Constant> constants)
+                                 std::vector<Constant> constants, int threads)
     : primitive_(std::move(primitive)),
+      threads_(threads),
       operands_(std::move(operands)),
       constants_(std::move(constants)) {
   for (const Constant& constant : constants_) {
@@ -191,7 +200,12 @@ absl::Status PrimitiveRunner::Run(ThreadPool& threads, absl::Span<void* const> a
     std::unique_ptr<Binding> binding = Borrow(addresses);
     dnnl_status_t status = dnnl_success;
     {
-      ScopedOpenMpPool pool(threads);
+      std::optional<ScopedOpenMpPool> pool;
+      if (threads_ == 1) {
+        pool.emplace(1);
+      } else {
+        pool.emplace(threads);
+      }
       for (size_t i = 0; i < addresses.size(); ++i) {
         if (binding->addresses[i] == addresses[i]) continue;
         binding->memories[i].set_data_handle(addresses[i]);
@@ -236,14 +250,14 @@ class UnaryPrimitiveKernel final : public Kernel {
 std::unique_ptr<Kernel> MakeUnaryPrimitiveKernel(dnnl::primitive primitive,
                                                  const memory::desc& source,
                                                  const memory::desc& destination,
-                                                 const memory::desc& scratchpad) {
+                                                 const memory::desc& scratchpad, int threads) {
   std::vector<PrimitiveRunner::Operand> operands = {{DNNL_ARG_SRC, source},
                                                     {DNNL_ARG_DST, destination}};
   const size_t workspace = scratchpad.get_size();
   if (workspace > 0) operands.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
   return std::make_unique<UnaryPrimitiveKernel>(
       std::make_unique<PrimitiveRunner>(std::move(primitive), std::move(operands),
-                                        std::vector<PrimitiveRunner::Constant>{}),
+                                        std::vector<PrimitiveRunner::Constant>{}, threads),
       workspace);
 }
 

@@ -50,6 +50,10 @@ inline dnnl::memory::dims ToDims(absl::Span<const int64_t> dims) {
 // Appends one or two eltwise post-ops per activation; order is kept.
 void AppendActivations(const ActivationChain& chain, dnnl::post_ops* post_ops);
 
+// How many of `threads` are worth using for `operations` (multiplications and additions): waking
+// one costs about what a core computes in the same time, so small work stays in the caller.
+int WorthwhileThreads(double operations, int threads);
+
 // True when oneDNN has nothing better than its reference loops, which are slower than ours.
 bool IsReferenceImplementation(const std::string& impl_info);
 
@@ -74,8 +78,9 @@ class PrimitiveRunner {
     Tensor tensor;
   };
 
+  // `threads`: what the primitive was created for; 1 keeps it off the context's other threads.
   PrimitiveRunner(dnnl::primitive primitive, std::vector<Operand> operands,
-                  std::vector<Constant> constants);
+                  std::vector<Constant> constants, int threads);
   ~PrimitiveRunner();
 
   // One address per operand.
@@ -86,6 +91,7 @@ class PrimitiveRunner {
   std::unique_ptr<Binding> Borrow(absl::Span<void* const> addresses) const;
 
   dnnl::primitive primitive_;
+  int threads_;
   std::vector<Operand> operands_;
   std::vector<Constant> constants_;
   std::vector<dnnl::memory> constant_memories_;
@@ -98,6 +104,6 @@ class PrimitiveRunner {
 std::unique_ptr<Kernel> MakeUnaryPrimitiveKernel(dnnl::primitive primitive,
                                                  const dnnl::memory::desc& source,
                                                  const dnnl::memory::desc& destination,
-                                                 const dnnl::memory::desc& scratchpad);
+                                                 const dnnl::memory::desc& scratchpad, int threads);
 
 }  // namespace inferd::engine::cpu
