@@ -26,7 +26,8 @@ struct Range {
 
 Range ClampRange(int64_t dim, int64_t start, int64_t end, int64_t step) {
   // Longer steps reach no further element, and shorter ones cannot overflow.
-  step = std::clamp(step, -dim - 1, dim + 1);
+  const int64_t longest = std::max<int64_t>(1, dim);
+  step = std::clamp(step, -longest, longest);
   if (dim == 0) return {0, step, 0};
   const auto clamp = [&](int64_t v, int64_t low) {
     return std::clamp(v < 0 ? v + dim : v, low, step > 0 ? dim : dim - 1);
@@ -35,7 +36,7 @@ Range ClampRange(int64_t dim, int64_t start, int64_t end, int64_t step) {
   const int64_t stop = clamp(end, step > 0 ? 0 : -1);
   const int64_t distance = step > 0 ? stop - r.start : r.start - stop;
   const int64_t stride = std::abs(step);
-  r.count = distance <= 0 ? 0 : (distance + stride - 1) / stride;
+  r.count = distance <= 0 ? 0 : (distance - 1) / stride + 1;
   return r;
 }
 

@@ -7,14 +7,14 @@ BUILD_PACKAGES=(
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
   libonnx-dev libdnnl-dev
   libspdlog-dev libyaml-cpp-dev prometheus-cpp-dev
-  libboost-dev rapidjson-dev libssl-dev zlib1g-dev
+  libboost-dev libsimdjson-dev rapidjson-dev libssl-dev zlib1g-dev
   libpng-dev libturbojpeg0-dev
   curl                      # scripts/serve asks the daemon whether it is ready
 )
 
 # To build and run the tests and benchmarks as well.
 TEST_PACKAGES=(
-  libgtest-dev libgmock-dev libbenchmark-dev libsimdjson-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
   libonnx-testdata          # ONNX's own operator tests
   prometheus                # promtool
   python3 python3-venv
@@ -25,7 +25,7 @@ TEST_PACKAGES=(
 RUNTIME_PACKAGES=(
   libgrpc++1.51 libprotobuf32 libabsl20220623 libonnx1 libdnnl2
   libspdlog1.10 libyaml-cpp0.7 libprometheus-cpp-core1.0 libprometheus-cpp-pull1.0
-  libssl3 zlib1g libpng16-16 libturbojpeg0 ca-certificates
+  libsimdjson14 libssl3 zlib1g libpng16-16 libturbojpeg0 ca-certificates
 )
 
 # install_packages NAME...: installs those that are missing, as root or through sudo. Does not
