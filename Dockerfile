@@ -11,8 +11,8 @@ COPY scripts/lib scripts/lib
 RUN . scripts/lib/packages.sh && install_packages "${BUILD_PACKAGES[@]}" && \
     rm -rf /var/lib/apt/lists/*
 COPY . .
-RUN . scripts/lib/build.sh && mkdir -p build/release && \
-    cmake --preset release -DINFERD_BUILD_TESTS=OFF -DINFERD_BUILD_BENCHMARKS=OFF && \
+RUN . scripts/lib/build.sh && \
+    configure_preset release -DINFERD_BUILD_TESTS=OFF -DINFERD_BUILD_BENCHMARKS=OFF && \
     build_preset release inferd inferctl inferplan && \
     strip build/release/bin/inferd build/release/bin/inferctl build/release/bin/inferplan
 

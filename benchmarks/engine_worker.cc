@@ -16,6 +16,7 @@
 #include "engine/onnx/tensor_file.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/npy_file.h"
 
 namespace inferd::engine {
 namespace {
@@ -46,52 +47,6 @@ int64_t PeakRss() {
     if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
   }
   return 0;
-}
-
-// An .npy file of version 1.0; names as NumPy spells them.
-absl::Status WriteNpy(const std::string& path, const Tensor& tensor) {
-  std::string type;
-  switch (tensor.type()) {
-    case ElementType::kFloat32:
-      type = "<f4";
-      break;
-    case ElementType::kFloat64:
-      type = "<f8";
-      break;
-    case ElementType::kFloat16:
-      type = "<f2";
-      break;
-    case ElementType::kInt64:
-      type = "<i8";
-      break;
-    case ElementType::kInt32:
-      type = "<i4";
-      break;
-    case ElementType::kInt8:
-      type = "|i1";
-      break;
-    case ElementType::kUint8:
-      type = "|u1";
-      break;
-    case ElementType::kBool:
-      type = "|b1";
-      break;
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat("no .npy form for ", ElementTypeName(tensor.type())));
-  }
-  std::string header = absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
-                                    absl::StrJoin(tensor.shape().dims(), ", "),
-                                    tensor.shape().rank() == 1 ? "," : "", "), }");
-  while ((10 + header.size() + 1) % 64 != 0) header.push_back(' ');
-  header.push_back('\n');
-  std::ofstream file(path, std::ios::binary);
-  file.write("\x93NUMPY\x01\x00", 8);
-  const auto length = static_cast<uint16_t>(header.size());
-  file.write(reinterpret_cast<const char*>(&length), 2);
-  file << header;
-  file.write(static_cast<const char*>(tensor.view().data), tensor.num_bytes());
-  return file ? absl::OkStatus() : absl::InternalError(absl::StrCat("cannot write ", path));
 }
 
 absl::Status Serve(const std::string& path, int threads,
@@ -130,7 +85,7 @@ absl::Status Serve(const std::string& path, int threads,
       std::vector<std::string> written;
       for (size_t i = 0; i < outputs.size(); ++i) {
         written.push_back(absl::StrCat(line.substr(8), "/output_", i, ".npy"));
-        RETURN_IF_ERROR(WriteNpy(written.back(), outputs[i]));
+        RETURN_IF_ERROR(WriteNpyFile(written.back(), outputs[i].view()));
       }
       Answer(absl::StrCat("{\"files\": [\"", absl::StrJoin(written, "\", \""), "\"]}"));
     } else if (line == "rss") {

@@ -24,9 +24,10 @@ if(INFERD_SANITIZE)
   endif()
 endif()
 
-# What the sanitizers' run-time libraries are told in every test.
+# What the sanitizers' run-time libraries are told in every test. Not detect_stack_use_after_return:
+# GCC 12 lays vectors of 64 bytes on its stack frames as if they were aligned (GCC bug 110027).
 set(INFERD_SANITIZER_ENVIRONMENT
-  "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+  "ASAN_OPTIONS=detect_stack_use_after_return=0:strict_string_checks=1"
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/testing/tsan.supp:second_deadlock_stack=1")
 

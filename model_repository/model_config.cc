@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/command_line/nearest_name.h"
 #include "engine/status_macros.h"
 #include "model_repository/schema/key_table.h"
 #include "model_repository/schema/quantity.h"
@@ -44,9 +45,9 @@ absl::Status ParseVersions(const YamlNode& node, absl::string_view allowed, Vers
     return absl::OkStatus();
   }
   if (node.kind == YamlNode::Kind::kMap) {
-    if (node.entries.size() != 1 || node.entries[0].first.scalar != "latest") return refuse();
+    if (node.entries.size() != 1 || node.entries[0].key.scalar != "latest") return refuse();
     ASSIGN_OR_RETURN(int64_t latest,
-                     PositiveNumber(node.entries[0].second, "{latest: N} with N versions"));
+                     PositiveNumber(node.entries[0].value, "{latest: N} with N versions"));
     *policy = {.kind = Kind::kLatest, .latest = latest, .specific = {}};
     return absl::OkStatus();
   }
@@ -190,11 +191,9 @@ void CheckTogether(const ModelConfig& c, const KeyPositions& at, Diagnostics& di
     const std::string& device = c.instances[i].device;
     if (IsDevice(device)) continue;
     const std::string key = absl::StrCat("instances[", i, "].device");
-    const std::string nearest = NearestName(device, {"cpu", "cuda"});
-    diagnostics.Add(
-        At(at, key), key,
-        absl::StrCat("found \"", device, "\"; allowed: cpu, cuda, cuda:0, cuda:1, ...",
-                     nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    diagnostics.Add(At(at, key), key,
+                    absl::StrCat("found \"", device, "\"; allowed: cpu, cuda, cuda:0, cuda:1, ...",
+                                 engine::DidYouMean(device, {"cpu", "cuda"})));
   }
   if (at.contains("instances") && c.instances.empty() && diagnostics.empty()) {
     diagnostics.Add(At(at, "instances"), "instances",

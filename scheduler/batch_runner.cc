@@ -26,6 +26,29 @@ bool RowsAreWholeBytes(ElementType type, const engine::Shape& shape) {
   return ElementBits(type) * RowElements(shape) % 8 == 0;
 }
 
+// No data means left out; an empty tensor is not.
+TensorView Bound(TensorView input) {
+  if (input.data == nullptr && input.type != ElementType::kUndefined && input.num_elements() == 0) {
+    input.data = const_cast<char*>(kNoElements);
+  }
+  return input;
+}
+
+// Copies the bytes of one input of `request` to `out`; the end of what was written.
+char* CopyBytes(const Request& request, size_t input, char* out) {
+  auto append = [&out](const void* data, size_t bytes) {
+    if (bytes > 0) std::memcpy(out, data, bytes);
+    out += bytes;
+  };
+  const InputPieces pieces = request.pieces_of(input);
+  for (absl::Span<const uint8_t> piece : pieces) append(piece.data(), piece.size());
+  if (pieces.empty()) {
+    const TensorView& view = request.inputs[input];
+    append(view.data, static_cast<size_t>(view.num_bytes()));
+  }
+  return out;
+}
+
 }  // namespace
 
 BatchRunner::BatchRunner(const ServableOptions& options, std::unique_ptr<Executor> executor,
@@ -87,18 +110,14 @@ absl::Status BatchRunner::RunTogether(absl::Span<BatchItem> items, Execution* ex
 }
 
 absl::Status BatchRunner::Gather(absl::Span<const BatchItem> items, int64_t rows) {
-  if (items.size() == 1) {
-    std::copy(items[0].request->inputs.begin(), items[0].request->inputs.end(), inputs_.begin());
-    for (TensorView& input : inputs_) {
-      // No data means left out; an empty tensor is not.
-      if (input.data == nullptr && input.type != ElementType::kUndefined &&
-          input.num_elements() == 0) {
-        input.data = const_cast<char*>(kNoElements);
-      }
+  const Request& first = *items[0].request;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (items.size() == 1 && first.pieces_of(i).empty()) {
+      inputs_[i] = Bound(first.inputs[i]);
+    } else {
+      RETURN_IF_ERROR(GatherInput(items, rows, i));
     }
-    return absl::OkStatus();
   }
-  for (size_t i = 0; i < inputs_.size(); ++i) RETURN_IF_ERROR(GatherInput(items, rows, i));
   return absl::OkStatus();
 }
 
@@ -108,10 +127,12 @@ absl::Status BatchRunner::GatherInput(absl::Span<const BatchItem> items, int64_t
   TensorView& gathered = inputs_[input];
   gathered = first;
   if (first.type == ElementType::kUndefined ||
-      (first.data == nullptr && options_.inputs[input].optional)) {
+      (first.data == nullptr && items[0].request->pieces_of(input).empty() &&
+       options_.inputs[input].optional)) {
     return absl::OkStatus();
   }
-  gathered.shape[0] = rows;
+  const bool joins = items.size() > 1;
+  if (joins) gathered.shape[0] = rows;
   Staging& staging = staging_[input];
   if (first.type == ElementType::kString) {
     const size_t count = static_cast<size_t>(gathered.num_elements());
@@ -127,7 +148,7 @@ absl::Status BatchRunner::GatherInput(absl::Span<const BatchItem> items, int64_t
     gathered.data = staging.strings.data();
     return absl::OkStatus();
   }
-  if (!RowsAreWholeBytes(first.type, first.shape)) {
+  if (joins && !RowsAreWholeBytes(first.type, first.shape)) {
     return absl::UnimplementedError(
         absl::StrCat("input '", options_.inputs[input].name, "': rows of packed ",
                      std::string(engine::ElementTypeName(first.type)),
@@ -144,12 +165,7 @@ absl::Status BatchRunner::GatherInput(absl::Span<const BatchItem> items, int64_t
   }
   char* out = static_cast<char*>(staging.bytes.get()->data());
   gathered.data = out;
-  for (const BatchItem& item : items) {
-    const TensorView& part = item.request->inputs[input];
-    const int64_t bytes = part.num_bytes();
-    if (bytes > 0) std::memcpy(out, part.data, bytes);
-    out += bytes;
-  }
+  for (const BatchItem& item : items) out = CopyBytes(*item.request, input, out);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "engine/tensor/tensor.h"
 
 namespace inferd::scheduler {
@@ -42,13 +43,21 @@ struct Response {
   RequestTiming timing;
 };
 
+// The plain bytes of a tensor where they were received: in order, of any sizes, at any alignment.
+using InputPieces = absl::Span<const absl::Span<const uint8_t>>;
+
 // Filled by a front end, consumed by Servable::Submit. Inputs are already checked by name;
 // `inputs[i]` is input i of the servable (null data where an optional one is left out), plain
 // layout, aligned to its element size.
 struct Request {
   std::string id;
   absl::InlinedVector<TensorView, 4> inputs;
-  // Keeps the memory behind `inputs` alive: the received message.
+  // Inputs whose bytes do not lie together or not aligned. Either empty or one entry per input;
+  // where entry i is not empty, it takes the place of `inputs[i].data`, which is null. Pieces are
+  // copied once, into the staging buffer of the instance that runs the request. Not for strings.
+  absl::InlinedVector<InputPieces, 4> pieces;
+  // Keeps the memory behind `inputs` and `pieces` alive, the lists of pieces included: the received
+  // message.
   std::shared_ptr<const void> payload;
   // Point on the scheduler's clock after which the answer is worthless; infinite by default, then
   // the model's own queue timeout applies.
@@ -57,6 +66,10 @@ struct Request {
   int priority = 0;
   // Called exactly once, from any thread, possibly before Submit returns. Must be quick.
   absl::AnyInvocable<void(Response)> done;
+
+  InputPieces pieces_of(size_t input) const {
+    return pieces.empty() ? InputPieces() : pieces[input];
+  }
 };
 
 // Lets a front end withdraw a submitted request: queued work is dropped, the result of running

@@ -49,6 +49,26 @@ int64_t Footprint(const TensorView& view) {
   return bytes;
 }
 
+// Pieces take the place of one block of memory and are as long as it would be.
+absl::Status CheckPieces(const ServableOptions& options, const TensorSpec& spec,
+                         const TensorView& input, InputPieces pieces) {
+  auto error = [&](auto&&... parts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", spec.name, "' for model '", options.model, "' ", parts...));
+  };
+  if (input.type == engine::ElementType::kString) {
+    return error("holds strings, which cannot be given in pieces");
+  }
+  if (input.data != nullptr) return error("is given both as a whole and in pieces");
+  size_t bytes = 0;
+  for (absl::Span<const uint8_t> piece : pieces) bytes += piece.size();
+  if (bytes != static_cast<uint64_t>(input.num_bytes())) {
+    return error("is given in pieces of ", bytes, " bytes together where its shape ",
+                 input.shape.ToString(), " takes ", input.num_bytes());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RequestExtent> CheckRequest(const ServableOptions& options, const Request& request) {
@@ -57,14 +77,20 @@ absl::StatusOr<RequestExtent> CheckRequest(const ServableOptions& options, const
                                                    " inputs but got ", request.inputs.size(),
                                                    " inputs for model '", options.model, "'"));
   }
+  if (!request.pieces.empty() && request.pieces.size() != request.inputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("pieces are given for ", request.pieces.size(),
+                                                   " of ", request.inputs.size(),
+                                                   " inputs for model '", options.model, "'"));
+  }
   const bool batches = options.batching.max_batch_size > 1;
   RequestExtent extent;
   bool have_rows = false;
   for (size_t i = 0; i < options.inputs.size(); ++i) {
     const TensorSpec& spec = options.inputs[i];
     const TensorView& input = request.inputs[i];
-    const bool given =
-        input.data != nullptr || (input.type != engine::ElementType::kUndefined && !spec.optional);
+    const InputPieces pieces = request.pieces_of(i);
+    const bool given = input.data != nullptr || !pieces.empty() ||
+                       (input.type != engine::ElementType::kUndefined && !spec.optional);
     if (!given) {
       if (!spec.optional) {
         return absl::InvalidArgumentError(
@@ -80,7 +106,9 @@ absl::StatusOr<RequestExtent> CheckRequest(const ServableOptions& options, const
     }
     if (!ShapeFits(spec, input.shape, batches)) return ShapeError(options, spec, input.shape);
     ASSIGN_OR_RETURN(const int64_t elements, input.shape.CheckedNumElements());
-    if (input.data == nullptr && elements > 0) {
+    if (!pieces.empty()) {
+      RETURN_IF_ERROR(CheckPieces(options, spec, input, pieces));
+    } else if (input.data == nullptr && elements > 0) {
       return absl::InvalidArgumentError(absl::StrCat("input '", spec.name, "' for model '",
                                                      options.model, "' has a shape but no data"));
     }

@@ -19,8 +19,9 @@ struct RequestExtent {
 };
 
 // INVALID_ARGUMENT, naming input and model, if the number of inputs, a type, a rank, a dimension,
-// or the batch size does not fit. Element types are named as the engine names them: a front end
-// that wants its protocol's names compares types with ServableOptions::inputs itself, before.
+// the length of its pieces, or the batch size does not fit. Element types are named as the engine
+// names them: a front end that wants its protocol's names compares types with
+// ServableOptions::inputs itself, before.
 absl::StatusOr<RequestExtent> CheckRequest(const ServableOptions& options, const Request& request);
 
 // INVALID_ARGUMENT for options that contradict themselves.

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 RESNET = ROOT.parent / "shared" / "onnx_light" / "resnet50" / "model.onnx"
 # Requests in flight that saturate: enough to fill batches.
-SATURATING = {"digits": 64, "resnet50": 4}
+SATURATING = {"digits": 256, "resnet50": 4}
 RESNET_BUDGET_MS = 1000
 
 

@@ -284,7 +284,7 @@ const InferTensor* InferResult::Find(absl::string_view wanted) const {
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ClientOptions& options) {
   if (options.connections < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a client needs at least one connection, got ", options.connections));
+        absl::StrCat("a client needs at least one connection, found ", options.connections));
   }
   return std::make_unique<GrpcClient>(options);
 }

@@ -1,21 +1,20 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "clients/cpp/client.h"
 #include "clients/inferctl/command.h"
-#include "clients/inferctl/file.h"
 #include "clients/inferctl/input_flags.h"
 #include "clients/inferctl/load_generator.h"
 #include "clients/inferctl/tensor_source.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::client {
 namespace {
@@ -28,14 +27,10 @@ struct Row {
 };
 
 absl::StatusOr<std::vector<double>> LoadLevels(const Arguments& args, absl::string_view flag) {
-  std::vector<double> levels;
-  for (absl::string_view part : absl::StrSplit(args.Get(flag), ',', absl::SkipEmpty())) {
-    double value = 0;
-    if (!absl::SimpleAtod(part, &value) || !(value > 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          flag, ": expected positive numbers separated by commas, found '", part, "'"));
-    }
-    levels.push_back(value);
+  ASSIGN_OR_RETURN(std::vector<double> levels, args.GetDoubles(flag, 0));
+  if (std::find(levels.begin(), levels.end(), 0.0) != levels.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": expected numbers above 0, found \"", args.Get(flag), "\""));
   }
   return levels;
 }
@@ -121,30 +116,7 @@ std::pair<uint64_t, uint64_t> RowsAndBatches(Client& client, const std::string& 
   return {statistics->back().inference_count, statistics->back().execution_count};
 }
 
-}  // namespace
-
-absl::Status BenchCommand(absl::Span<char* const> arguments) {
-  std::vector<FlagSpec> flags = {
-      {"--concurrency", "N,N,...", "1", "closed loop: requests in flight"},
-      {"--rate", "QPS,QPS,...", "", "open loop: Poisson arrivals at these rates"},
-      {"--duration", "DURATION", "5s", "counted time per level"},
-      {"--warmup", "DURATION", "1s", "load before that, not counted"},
-      {"--timeout", "DURATION", "10s", "bound on each call"},
-      {"--connections", "N", "1", "connections to spread calls over"},
-      {"--seed", "N", "1", "of the arrival times"},
-      {"--version", "V", "", "model version; the newest by default"},
-      {"--json", "FILE", "", "also write the results there"},
-  };
-  flags.insert(flags.end(), std::begin(kInputFlags), std::end(kInputFlags));
-  flags.push_back(kUrlFlag);
-  flags.push_back(kHelpFlag);
-  ASSIGN_OR_RETURN(const Arguments args, Arguments::Parse(flags, arguments));
-  if (args.has("--help")) {
-    std::fputs(Arguments::Help("inferctl bench MODEL [flags]", flags).c_str(), stdout);
-    return absl::OkStatus();
-  }
-  if (args.positional().size() != 1) return absl::InvalidArgumentError("name one model");
-
+absl::Status Bench(const Arguments& args) {
   ASSIGN_OR_RETURN(const int64_t connections, args.GetInt("--connections", 1, 64));
   ASSIGN_OR_RETURN(
       const auto client,
@@ -195,12 +167,37 @@ absl::Status BenchCommand(absl::Span<char* const> arguments) {
   }
   if (!first_error.empty()) std::printf("first error: %s\n", first_error.c_str());
   if (args.has("--json")) {
-    RETURN_IF_ERROR(WriteFile(args.Get("--json"), ToJson(request.model, rows_per_request, rows)));
+    RETURN_IF_ERROR(
+        engine::WriteFile(args.Get("--json"), ToJson(request.model, rows_per_request, rows)));
   }
   for (const Row& row : rows) {
     if (row.result.ok > 0) return absl::OkStatus();
   }
   return absl::UnavailableError("no request was answered");
+}
+
+}  // namespace
+
+int BenchCommand(absl::Span<const char* const> args) {
+  CommandSpec spec{
+      .program = "inferctl",
+      .name = "bench",
+      .positional = "MODEL",
+      .summary = "Measures throughput and latency of MODEL under load, level by level.",
+      .flags = {
+          {"--concurrency", "N,N,...", "1", "closed loop: requests in flight"},
+          {"--rate", "QPS,QPS,...", "", "open loop: Poisson arrivals at these rates"},
+          {"--duration", "DURATION", "5s", "counted time per level"},
+          {"--warmup", "DURATION", "1s", "load before that, not counted"},
+          {"--timeout", "DURATION", "10s", "bound on each call"},
+          {"--connections", "N", "1", "connections to spread calls over"},
+          {"--seed", "N", "1", "of the arrival times"},
+          {"--version", "V", "", "model version; the newest by default"},
+          {"--json", "FILE", "", "also write the results there"},
+      }};
+  spec.flags.insert(spec.flags.end(), std::begin(kInputFlags), std::end(kInputFlags));
+  spec.flags.push_back(kUrlFlag);
+  return RunCommand(spec, args, Bench);
 }
 
 }  // namespace inferd::client

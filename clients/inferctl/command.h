@@ -1,21 +1,31 @@
-// inferctl's subcommands. Each takes the arguments after its name and returns an exit status.
+// inferctl's commands.
 #pragma once
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "clients/inferctl/arguments.h"
+#include "engine/command_line/arguments.h"
 
 namespace inferd::client {
 
-// Flags every subcommand has.
+using engine::Arguments;
+using engine::CommandSpec;
+using engine::FlagSpec;
+
+// Every command has it.
 inline constexpr FlagSpec kUrlFlag = {"--url", "HOST:PORT", "127.0.0.1:8001",
                                       "gRPC address of the daemon, or unix:PATH"};
-inline constexpr FlagSpec kHelpFlag = {"--help", "", "", "show this"};
 
-absl::Status InferCommand(absl::Span<char* const> arguments);
-absl::Status StatusCommand(absl::Span<char* const> arguments);
-absl::Status LoadCommand(absl::Span<char* const> arguments);
-absl::Status UnloadCommand(absl::Span<char* const> arguments);
-absl::Status BenchCommand(absl::Span<char* const> arguments);
+// Runs `body` on the arguments and turns its status, INVALID_ARGUMENT being wrong usage, into a
+// line on stderr and an exit status. --help and arguments that do not fit `spec` end here.
+int RunCommand(const CommandSpec& spec, absl::Span<const char* const> args,
+               absl::FunctionRef<absl::Status(const Arguments&)> body);
+
+// As engine/command_line/command.h says of a Command.
+int InferCommand(absl::Span<const char* const> args);
+int StatusCommand(absl::Span<const char* const> args);
+int LoadCommand(absl::Span<const char* const> args);
+int UnloadCommand(absl::Span<const char* const> args);
+int BenchCommand(absl::Span<const char* const> args);
 
 }  // namespace inferd::client

@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "clients/inferctl/file.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::client {
 namespace {
@@ -74,7 +74,7 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int channels) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": an image fills an input of 1 or 3 channels, this one has ", channels));
   }
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string bytes, engine::ReadFile(path));
   if (absl::StartsWith(bytes, "\x89PNG")) return ReadPng(path, bytes, channels);
   if (absl::StartsWith(bytes, "\xff\xd8")) return ReadJpeg(path, bytes, channels);
   return Bad(path, "neither PNG nor JPEG");

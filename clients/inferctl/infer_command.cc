@@ -5,10 +5,9 @@
 #include "absl/strings/str_join.h"
 #include "clients/cpp/client.h"
 #include "clients/inferctl/command.h"
-#include "clients/inferctl/file.h"
 #include "clients/inferctl/input_flags.h"
-#include "clients/inferctl/npy_file.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/npy_file.h"
 
 namespace inferd::client {
 namespace {
@@ -51,22 +50,26 @@ absl::StatusOr<std::string> Elements(const InferTensor& tensor) {
   return text;
 }
 
-}  // namespace
-
-absl::Status InferCommand(absl::Span<char* const> arguments) {
-  std::vector<FlagSpec> flags(std::begin(kInputFlags), std::end(kInputFlags));
-  flags.push_back({"--version", "V", "", "model version; the newest by default"});
-  flags.push_back({"--output", "NAME", "", "only this output; repeatable"});
-  flags.push_back({"--output-dir", "DIR", "", "also write outputs there as .npy"});
-  flags.push_back({"--timeout", "DURATION", "60s", "bound on the call"});
-  flags.push_back(kUrlFlag);
-  flags.push_back(kHelpFlag);
-  ASSIGN_OR_RETURN(const Arguments args, Arguments::Parse(flags, arguments));
-  if (args.has("--help")) {
-    std::fputs(Arguments::Help("inferctl infer MODEL --input FILE [flags]", flags).c_str(), stdout);
-    return absl::OkStatus();
+absl::Status WriteNpy(const InferTensor& output, const std::string& path) {
+  engine::TensorView view;
+  view.type = server::DatatypeFromName(output.datatype).value_or(engine::ElementType::kUndefined);
+  view.shape = engine::Shape(absl::MakeConstSpan(output.shape));
+  view.data = const_cast<char*>(output.data.data());
+  // The elements of a BYTES tensor lie otherwise in a view; .npy files hold none, so that
+  // WriteNpyFile never looks at them.
+  ASSIGN_OR_RETURN(const int64_t count, view.shape.CheckedNumElements());
+  const size_t size = output.data.size();
+  // The count goes first: the number of bytes may overflow.
+  if (view.type != engine::ElementType::kString &&
+      (static_cast<size_t>(count) > size ||
+       static_cast<size_t>(engine::ElementBytes(view.type, count)) != size)) {
+    return absl::InternalError(absl::StrCat("output '", output.name, "' ", output.datatype,
+                                            view.shape.ToString(), " came with ", size, " bytes"));
   }
-  if (args.positional().size() != 1) return absl::InvalidArgumentError("name one model");
+  return engine::WriteNpyFile(path, view);
+}
+
+absl::Status Infer(const Arguments& args) {
   ASSIGN_OR_RETURN(const auto client, Client::Connect({.target = args.Get("--url")}));
 
   InferRequest request{.model = args.positional()[0], .version = args.Get("--version")};
@@ -81,12 +84,26 @@ absl::Status InferCommand(absl::Span<char* const> arguments) {
     std::printf("%s %s[%s]: %s\n", output.name.c_str(), output.datatype.c_str(),
                 absl::StrJoin(output.shape, ",").c_str(), elements.c_str());
     if (!args.has("--output-dir")) continue;
-    const auto type = server::DatatypeFromName(output.datatype);
-    ASSIGN_OR_RETURN(const std::string npy, FormatNpy(*type, output.shape, output.data));
     RETURN_IF_ERROR(
-        WriteFile(absl::StrCat(args.Get("--output-dir"), "/", output.name, ".npy"), npy));
+        WriteNpy(output, absl::StrCat(args.Get("--output-dir"), "/", output.name, ".npy")));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+int InferCommand(absl::Span<const char* const> args) {
+  CommandSpec spec{.program = "inferctl",
+                   .name = "infer",
+                   .positional = "MODEL",
+                   .summary = "Runs MODEL once and prints its outputs.",
+                   .flags = {std::begin(kInputFlags), std::end(kInputFlags)}};
+  spec.flags.push_back({"--version", "V", "", "model version; the newest by default"});
+  spec.flags.push_back({"--output", "NAME", "", "only this output; repeatable"});
+  spec.flags.push_back({"--output-dir", "DIR", "", "also write outputs there as .npy"});
+  spec.flags.push_back({"--timeout", "DURATION", "60s", "bound on the call"});
+  spec.flags.push_back(kUrlFlag);
+  return RunCommand(spec, args, Infer);
 }
 
 }  // namespace inferd::client

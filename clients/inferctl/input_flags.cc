@@ -4,15 +4,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/inferctl/tensor_source.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/parse_shape.h"
 
 namespace inferd::client {
 namespace {
+
+using engine::Arguments;
 
 const TensorMetadata* FindInput(const ModelMetadata& model, absl::string_view name) {
   for (const TensorMetadata& input : model.inputs) {
@@ -29,27 +31,14 @@ absl::Status UnknownInput(const ModelMetadata& model, absl::string_view name) {
                    })));
 }
 
-absl::StatusOr<std::vector<double>> Numbers(const Arguments& args, absl::string_view flag) {
-  std::vector<double> values;
-  for (absl::string_view part : absl::StrSplit(args.Get(flag), ',', absl::SkipEmpty())) {
-    double value = 0;
-    if (!absl::SimpleAtod(part, &value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag, ": expected numbers separated by commas, found '", part, "'"));
-    }
-    values.push_back(value);
-  }
-  return values;
-}
-
 absl::StatusOr<ImageOptions> ReadImageOptions(const Arguments& args) {
   ImageOptions image;
   image.invert = args.has("--image-invert");
   image.channels_last = args.has("--image-nhwc");
-  ASSIGN_OR_RETURN(image.scale,
-                   args.GetDouble("--image-scale", std::numeric_limits<double>::lowest()));
-  ASSIGN_OR_RETURN(image.mean, Numbers(args, "--image-mean"));
-  ASSIGN_OR_RETURN(image.std, Numbers(args, "--image-std"));
+  constexpr double kAny = std::numeric_limits<double>::lowest();
+  ASSIGN_OR_RETURN(image.scale, args.GetDouble("--image-scale", kAny));
+  ASSIGN_OR_RETURN(image.mean, args.GetDoubles("--image-mean", kAny));
+  ASSIGN_OR_RETURN(image.std, args.GetDoubles("--image-std", kAny));
   return image;
 }
 
@@ -70,14 +59,11 @@ absl::StatusOr<std::vector<InferTensor>> BuildInputs(const ModelMetadata& model,
   ASSIGN_OR_RETURN(const ImageOptions image, ReadImageOptions(args));
   ASSIGN_OR_RETURN(const int64_t batch, args.GetInt("--batch", 1, int64_t{1} << 30));
   absl::flat_hash_map<std::string, std::vector<int64_t>> shapes;
-  for (const std::string& flag : args.All("--shape")) {
-    const std::vector<std::string> parts = absl::StrSplit(flag, absl::MaxSplits('=', 1));
-    if (parts.size() != 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--shape: expected NAME=1x3x8x8, found '", flag, "'"));
-    }
-    if (FindInput(model, parts[0]) == nullptr) return UnknownInput(model, parts[0]);
-    ASSIGN_OR_RETURN(shapes[parts[0]], ParseShape(parts[1]));
+  ASSIGN_OR_RETURN(const auto shape_texts, args.GetMap("--shape"));
+  for (const auto& [name, text] : shape_texts) {
+    if (FindInput(model, name) == nullptr) return UnknownInput(model, name);
+    ASSIGN_OR_RETURN(const engine::Shape shape, engine::ParseShape(text));
+    shapes[name].assign(shape.begin(), shape.end());
   }
 
   std::vector<InferTensor> inputs;

@@ -7,12 +7,12 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cpp/client.h"
-#include "clients/inferctl/arguments.h"
+#include "engine/command_line/arguments.h"
 
 namespace inferd::client {
 
 // Put these into a subcommand's table; BuildInputs reads them.
-inline constexpr FlagSpec kInputFlags[] = {
+inline constexpr engine::FlagSpec kInputFlags[] = {
     {"--input", "NAME=FILE", "",
      "input from .npy, .pb, .png, .jpg or raw bytes; NAME=random makes values up. Repeatable; "
      "FILE alone serves a model of one input; a .json file is a whole request body"},
@@ -26,11 +26,12 @@ inline constexpr FlagSpec kInputFlags[] = {
 };
 
 // The --input that is a whole request body, if there is one.
-std::optional<std::string> JsonBody(const Arguments& args);
+std::optional<std::string> JsonBody(const engine::Arguments& args);
 
 // One tensor per input of the model: from --input where given, made up otherwise when
 // `make_up_missing`; INVALID_ARGUMENT naming the missing inputs when not.
 absl::StatusOr<std::vector<InferTensor>> BuildInputs(const ModelMetadata& model,
-                                                     const Arguments& args, bool make_up_missing);
+                                                     const engine::Arguments& args,
+                                                     bool make_up_missing);
 
 }  // namespace inferd::client

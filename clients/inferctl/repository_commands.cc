@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <limits>
 
 #include "clients/cpp/client.h"
 #include "clients/inferctl/command.h"
@@ -7,32 +8,34 @@
 namespace inferd::client {
 namespace {
 
-absl::Status ForEachModel(const char* usage, const char* done, absl::Span<char* const> arguments,
-                          absl::Status (Client::*action)(const std::string&)) {
-  static constexpr FlagSpec kFlags[] = {kUrlFlag, kHelpFlag};
-  ASSIGN_OR_RETURN(const Arguments args, Arguments::Parse(kFlags, arguments));
-  if (args.has("--help")) {
-    std::fputs(Arguments::Help(usage, kFlags).c_str(), stdout);
+int ForEachModel(absl::string_view name, absl::string_view summary, const char* done,
+                 absl::Span<const char* const> args,
+                 absl::Status (Client::*action)(const std::string&)) {
+  const CommandSpec spec{.program = "inferctl",
+                         .name = name,
+                         .positional = "MODEL...",
+                         .max_positional = std::numeric_limits<int>::max(),
+                         .summary = summary,
+                         .flags = {kUrlFlag}};
+  return RunCommand(spec, args, [&](const Arguments& arguments) -> absl::Status {
+    ASSIGN_OR_RETURN(const auto client, Client::Connect({.target = arguments.Get("--url")}));
+    for (const std::string& model : arguments.positional()) {
+      RETURN_IF_ERROR((*client.*action)(model));
+      std::printf("%s %s\n", done, model.c_str());
+    }
     return absl::OkStatus();
-  }
-  if (args.positional().empty()) return absl::InvalidArgumentError("name at least one model");
-  ASSIGN_OR_RETURN(const auto client, Client::Connect({.target = args.Get("--url")}));
-  for (const std::string& model : args.positional()) {
-    RETURN_IF_ERROR((*client.*action)(model));
-    std::printf("%s %s\n", done, model.c_str());
-  }
-  return absl::OkStatus();
+  });
 }
 
 }  // namespace
 
-absl::Status LoadCommand(absl::Span<char* const> arguments) {
-  return ForEachModel("inferctl load MODEL... [flags]", "loaded", arguments, &Client::LoadModel);
+int LoadCommand(absl::Span<const char* const> args) {
+  return ForEachModel("load", "Loads models, or loads them again from the repository.", "loaded",
+                      args, &Client::LoadModel);
 }
 
-absl::Status UnloadCommand(absl::Span<char* const> arguments) {
-  return ForEachModel("inferctl unload MODEL... [flags]", "unloaded", arguments,
-                      &Client::UnloadModel);
+int UnloadCommand(absl::Span<const char* const> args) {
+  return ForEachModel("unload", "Unloads models.", "unloaded", args, &Client::UnloadModel);
 }
 
 }  // namespace inferd::client

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -45,15 +46,7 @@ absl::Status PrintModel(Client& client, const std::string& model) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status StatusCommand(absl::Span<char* const> arguments) {
-  static constexpr FlagSpec kFlags[] = {kUrlFlag, kHelpFlag};
-  ASSIGN_OR_RETURN(const Arguments args, Arguments::Parse(kFlags, arguments));
-  if (args.has("--help")) {
-    std::fputs(Arguments::Help("inferctl status [MODEL...] [flags]", kFlags).c_str(), stdout);
-    return absl::OkStatus();
-  }
+absl::Status PrintStatus(const Arguments& args) {
   ASSIGN_OR_RETURN(const auto client, Client::Connect({.target = args.Get("--url")}));
   if (!args.positional().empty()) {
     for (const std::string& model : args.positional()) {
@@ -71,6 +64,19 @@ absl::Status StatusCommand(absl::Span<char* const> arguments) {
                 m.reason.c_str());
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+int StatusCommand(absl::Span<const char* const> args) {
+  const CommandSpec spec{.program = "inferctl",
+                         .name = "status",
+                         .positional = "[MODEL...]",
+                         .min_positional = 0,
+                         .max_positional = std::numeric_limits<int>::max(),
+                         .summary = "Prints the state of the server, or the statistics of models.",
+                         .flags = {kUrlFlag}};
+  return RunCommand(spec, args, PrintStatus);
 }
 
 }  // namespace inferd::client

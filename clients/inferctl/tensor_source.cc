@@ -7,15 +7,13 @@
 #include <random>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "clients/inferctl/file.h"
 #include "clients/inferctl/image_file.h"
-#include "clients/inferctl/npy_file.h"
 #include "engine/onnx/tensor_file.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/npy_file.h"
+#include "engine/whole_file.h"
 
 namespace inferd::client {
 namespace {
@@ -77,19 +75,9 @@ absl::StatusOr<InferTensor> FromImage(const TensorMetadata& metadata, const std:
   return InferTensor::FromValues<float>(metadata.name, std::move(actual), elements);
 }
 
-absl::StatusOr<InferTensor> FromNpy(const TensorMetadata& metadata, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  absl::StatusOr<NpyArray> array = ParseNpy(bytes);
-  if (!array.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", array.status().message()));
-  }
-  return InferTensor{metadata.name, std::string(DatatypeName(array->type)), array->shape,
-                     std::move(array->data)};
-}
-
-absl::StatusOr<InferTensor> FromTensorProto(const TensorMetadata& metadata,
-                                            const std::string& path) {
-  ASSIGN_OR_RETURN(const engine::Tensor tensor, engine::ReadTensorFile(path));
+// `path` is for errors.
+absl::StatusOr<InferTensor> FromTensor(const TensorMetadata& metadata, const engine::Tensor& tensor,
+                                       const std::string& path) {
   std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
   if (tensor.type() == ElementType::kString) {
     return InferTensor::FromStrings(metadata.name, std::move(shape), tensor.values<std::string>());
@@ -104,7 +92,7 @@ absl::StatusOr<InferTensor> FromTensorProto(const TensorMetadata& metadata,
 }
 
 absl::StatusOr<InferTensor> FromRaw(const TensorMetadata& metadata, const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+  ASSIGN_OR_RETURN(std::string bytes, engine::ReadFile(path));
   if (metadata.datatype == "BYTES") {
     // The file as one string: text goes in without any encoding.
     return InferTensor::FromStrings(metadata.name, std::vector<int64_t>(metadata.shape.size(), 1),
@@ -150,22 +138,32 @@ absl::Status ForEachLeaf(const rapidjson::Value& value, const Fn& fn, int depth 
   return absl::OkStatus();
 }
 
+// Null where there is none.
+const rapidjson::Value* Member(const rapidjson::Value& object, const char* name) {
+  const auto it = object.FindMember(name);
+  return it == object.MemberEnd() ? nullptr : &it->value;
+}
+
 absl::StatusOr<InferTensor> FromJsonInput(const rapidjson::Value& input) {
   auto bad = [](absl::string_view why) { return absl::InvalidArgumentError(std::string(why)); };
-  if (!input.IsObject() || !input.HasMember("name") || !input["name"].IsString() ||
-      !input.HasMember("datatype") || !input["datatype"].IsString() || !input.HasMember("shape") ||
-      !input["shape"].IsArray() || !input.HasMember("data")) {
+  if (!input.IsObject()) return bad("each input is an object");
+  const rapidjson::Value* const name = Member(input, "name");
+  const rapidjson::Value* const datatype = Member(input, "datatype");
+  const rapidjson::Value* const shape = Member(input, "shape");
+  const rapidjson::Value* const data = Member(input, "data");
+  if (name == nullptr || !name->IsString() || datatype == nullptr || !datatype->IsString() ||
+      shape == nullptr || !shape->IsArray() || data == nullptr) {
     return bad("each input needs name, datatype, shape and data");
   }
-  InferTensor tensor{input["name"].GetString(), input["datatype"].GetString(), {}, {}};
-  for (const rapidjson::Value& d : input["shape"].GetArray()) {
+  InferTensor tensor{name->GetString(), datatype->GetString(), {}, {}};
+  for (const rapidjson::Value& d : shape->GetArray()) {
     if (!d.IsInt64()) return bad("a dimension is not a whole number");
     tensor.shape.push_back(d.GetInt64());
   }
   const ElementType type = DatatypeFromName(tensor.datatype);
   if (type == ElementType::kString) {
     std::vector<std::string> strings;
-    RETURN_IF_ERROR(ForEachLeaf(input["data"], [&](const rapidjson::Value& v) {
+    RETURN_IF_ERROR(ForEachLeaf(*data, [&](const rapidjson::Value& v) {
       if (!v.IsString()) return bad("BYTES data must be strings");
       strings.emplace_back(v.GetString(), v.GetStringLength());
       return absl::OkStatus();
@@ -177,7 +175,7 @@ absl::StatusOr<InferTensor> FromJsonInput(const rapidjson::Value& input) {
   engine::DispatchType<float, double, engine::Float16, engine::BFloat16, uint8_t, int8_t, uint16_t,
                        int16_t, uint32_t, int32_t, uint64_t, int64_t, bool>(
       type, [&]<typename T>() {
-        status = ForEachLeaf(input["data"], [&](const rapidjson::Value& v) {
+        status = ForEachLeaf(*data, [&](const rapidjson::Value& v) {
           T element;
           if (v.IsBool()) {
             element = static_cast<T>(static_cast<float>(v.GetBool()));
@@ -202,8 +200,14 @@ absl::StatusOr<InferTensor> FromJsonInput(const rapidjson::Value& input) {
 
 absl::StatusOr<InferTensor> ReadInputFile(const TensorMetadata& metadata, const std::string& path,
                                           const ImageOptions& image) {
-  if (absl::EndsWith(path, ".npy")) return FromNpy(metadata, path);
-  if (absl::EndsWith(path, ".pb")) return FromTensorProto(metadata, path);
+  if (absl::EndsWith(path, ".npy")) {
+    ASSIGN_OR_RETURN(const engine::Tensor tensor, engine::ReadNpyFile(path));
+    return FromTensor(metadata, tensor, path);
+  }
+  if (absl::EndsWith(path, ".pb")) {
+    ASSIGN_OR_RETURN(const engine::Tensor tensor, engine::ReadTensorFile(path));
+    return FromTensor(metadata, tensor, path);
+  }
   for (absl::string_view ending : {".png", ".jpg", ".jpeg"}) {
     if (absl::EndsWithIgnoreCase(path, ending)) return FromImage(metadata, path, image);
   }
@@ -211,7 +215,7 @@ absl::StatusOr<InferTensor> ReadInputFile(const TensorMetadata& metadata, const 
 }
 
 absl::StatusOr<std::vector<InferTensor>> ReadInputsJson(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string text, engine::ReadFile(path));
   rapidjson::Document document;
   document.Parse<rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag>(text.data(),
                                                                                   text.size());
@@ -220,12 +224,13 @@ absl::StatusOr<std::vector<InferTensor>> ReadInputsJson(const std::string& path)
         absl::StrCat(path, ": not JSON: ", rapidjson::GetParseError_En(document.GetParseError()),
                      " at byte ", document.GetErrorOffset()));
   }
-  if (!document.IsObject() || !document.HasMember("inputs") || !document["inputs"].IsArray()) {
+  const rapidjson::Value* const listed = document.IsObject() ? Member(document, "inputs") : nullptr;
+  if (listed == nullptr || !listed->IsArray()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected a request body, {\"inputs\": [...]}"));
   }
   std::vector<InferTensor> inputs;
-  for (const rapidjson::Value& input : document["inputs"].GetArray()) {
+  for (const rapidjson::Value& input : listed->GetArray()) {
     absl::StatusOr<InferTensor> tensor = FromJsonInput(input);
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(
@@ -288,19 +293,6 @@ absl::StatusOr<std::vector<int64_t>> ConcreteShape(const TensorMetadata& metadat
   std::vector<int64_t> shape = metadata.shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) shape[i] = i == 0 ? batch : 1;
-  }
-  return shape;
-}
-
-absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view text) {
-  std::vector<int64_t> shape;
-  for (absl::string_view part : absl::StrSplit(text, absl::ByAnyChar("x,"))) {
-    int64_t d = 0;
-    if (!absl::SimpleAtoi(part, &d) || d < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("expected a shape such as 1x3x224x224, found '", text, "'"));
-    }
-    shape.push_back(d);
   }
   return shape;
 }

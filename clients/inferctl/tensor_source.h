@@ -44,7 +44,4 @@ absl::StatusOr<std::vector<int64_t>> ConcreteShape(const TensorMetadata& metadat
                                                    const std::vector<int64_t>& given,
                                                    int64_t batch);
 
-// "1x3x224x224" or "1,3,224,224".
-absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view text);
-
 }  // namespace inferd::client

@@ -41,7 +41,7 @@ class CpuDeviceImpl final : public Device {
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(int threads) override {
     if (threads < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a CPU stream needs at least one thread, got ", threads));
+          absl::StrCat("a CPU stream needs at least one thread, found ", threads));
     }
     return std::make_unique<CpuStream>(threads);
   }

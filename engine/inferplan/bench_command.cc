@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 
 #include "absl/strings/numbers.h"
@@ -12,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "engine/inferplan/command_line.h"
+#include "engine/command_line/command.h"
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
@@ -21,6 +23,7 @@
 #include "engine/ops/op_def.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::engine {
 namespace {
@@ -29,21 +32,22 @@ using Clock = std::chrono::steady_clock;
 
 const CommandSpec& Spec() {
   static const CommandSpec spec = {
+      "inferplan",
       "bench",
       "MODEL",
       1,
       1,
       "Times MODEL at every combination of --batch and --threads, one caller, back to back.",
-      {{"--shape", "NAME=1x3x224x224", "shape of an input; unknown dimensions are 1 otherwise"},
-       {"--input", "NAME=SOURCE", "random (default), zeros, FILE.pb or FILE.npy; repeatable"},
-       {"--batch", "1,8", "sizes of dimension 0 of every input where it is free or 1 (1)"},
-       {"--threads", "1,2", "intra-op threads (1)"},
-       {"--seconds", "S", "time to measure each combination for (3)"},
-       {"--warmup", "S", "time to run before measuring (0.5)"},
-       {"--randomize-weights", "", "replace float weights by seeded random numbers"},
-       {"--eager", "", "reference kernels, unoptimized"},
-       {"--profile", "", "print the time of every node"},
-       {"--json", "FILE", "write the results there"}}};
+      {{"--shape", "NAME=1x3x224x224", "", "shape of an input; unknown dimensions are 1 otherwise"},
+       {"--input", "NAME=SOURCE", "", "random (default), zeros, FILE.pb or FILE.npy; repeatable"},
+       {"--batch", "1,8", "1", "sizes of dimension 0 of every input where it is free or 1"},
+       {"--threads", "1,2", "1", "intra-op threads"},
+       {"--seconds", "S", "3", "time to measure each combination for"},
+       {"--warmup", "S", "0.5", "time to run before measuring"},
+       {"--randomize-weights", "", "", "replace float weights by seeded random numbers"},
+       {"--eager", "", "", "reference kernels, unoptimized"},
+       {"--profile", "", "", "print the time of every node"},
+       {"--json", "FILE", "", "write the results there"}}};
   return spec;
 }
 
@@ -125,7 +129,7 @@ absl::StatusOr<std::map<std::string, Shape>> ShapesForBatch(
 }
 
 double Percentile(const std::vector<double>& sorted, double p) {
-  const size_t at = static_cast<size_t>(p * static_cast<double>(sorted.size() - 1) + 0.5);
+  const auto at = static_cast<size_t>(std::lround(p * static_cast<double>(sorted.size() - 1)));
   return sorted[std::min(at, sorted.size() - 1)];
 }
 
@@ -214,13 +218,13 @@ void Print(const Measurement& m) {
 
 absl::Status Execute(const Arguments& arguments) {
   const std::string& path = arguments.positional()[0];
-  ASSIGN_OR_RETURN(const auto sources, arguments.get_map("--input"));
-  ASSIGN_OR_RETURN(const auto shape_texts, arguments.get_map("--shape"));
+  ASSIGN_OR_RETURN(const auto sources, arguments.GetMap("--input"));
+  ASSIGN_OR_RETURN(const auto shape_texts, arguments.GetMap("--shape"));
   ASSIGN_OR_RETURN(const auto given, ParseShapes(shape_texts));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> batches, arguments.get_ints("--batch", "1", 1));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> threads, arguments.get_ints("--threads", "1", 1));
-  ASSIGN_OR_RETURN(const double seconds, arguments.get_double("--seconds", 3));
-  ASSIGN_OR_RETURN(const double warmup, arguments.get_double("--warmup", 0.5));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> batches, arguments.GetInts("--batch", 1));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> threads, arguments.GetInts("--threads", 1));
+  ASSIGN_OR_RETURN(const double seconds, arguments.GetDouble("--seconds", 0));
+  ASSIGN_OR_RETURN(const double warmup, arguments.GetDouble("--warmup", 0));
 
   LoadOptions load{arguments.has("--eager"), arguments.has("--randomize-weights"), false};
   const Clock::time_point start = Clock::now();
@@ -242,8 +246,9 @@ absl::Status Execute(const Arguments& arguments) {
     ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                      MakeInputs(model->inputs(), sources, shapes));
     for (int64_t t : threads) {
-      absl::StatusOr<Measurement> m = Measure(*model, inputs, batch, static_cast<int>(t), warmup,
-                                              seconds, arguments.has("--profile"));
+      const int count = static_cast<int>(std::min<int64_t>(t, std::numeric_limits<int>::max()));
+      absl::StatusOr<Measurement> m =
+          Measure(*model, inputs, batch, count, warmup, seconds, arguments.has("--profile"));
       // What one batch size cannot do does not keep the others from being measured.
       if (!m.ok()) {
         failure = absl::Status(m.status().code(),
@@ -257,7 +262,7 @@ absl::Status Execute(const Arguments& arguments) {
     }
   }
   if (arguments.has("--json")) {
-    RETURN_IF_ERROR(WriteTextFile(arguments.get("--json"), ToJson(path, load_ms, measurements)));
+    RETURN_IF_ERROR(WriteFile(arguments.Get("--json"), ToJson(path, load_ms, measurements)));
   }
   return failure;
 }
@@ -267,7 +272,8 @@ absl::Status Execute(const Arguments& arguments) {
 int RunBench(absl::Span<const char* const> args) {
   const ParsedCommand parsed = ParseCommand(Spec(), args);
   if (!parsed.arguments.has_value()) return parsed.exit_status;
-  if (absl::Status status = Execute(*parsed.arguments); !status.ok()) return Fail(Spec(), status);
+  if (absl::Status status = Execute(*parsed.arguments); !status.ok())
+    return Fail(Spec(), status.message());
   return 0;
 }
 

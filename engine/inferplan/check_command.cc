@@ -1,11 +1,12 @@
 // inferplan check: can this model run, on what, and what is missing.
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "engine/inferplan/command_line.h"
+#include "engine/command_line/command.h"
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
@@ -13,22 +14,24 @@
 #include "engine/ops/op_def.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::engine {
 namespace {
 
 const CommandSpec& Spec() {
   static const CommandSpec spec = {
+      "inferplan",
       "check",
       "MODEL",
       1,
       1,
       "Lists the operators of MODEL, the provider and kernel of every node and what is missing.\n"
       "Exit status 0 only if the model can run.",
-      {{"--shape", "NAME=1x3x224x224", "shape of an input; unknown dimensions are guessed"},
-       {"--threads", "N", "intra-op threads the plan is for (1)"},
-       {"--eager", "", "plan for reference kernels"},
-       {"--json", "FILE", "write the report there"}}};
+      {{"--shape", "NAME=1x3x224x224", "", "shape of an input; unknown dimensions are guessed"},
+       {"--threads", "N", "1", "intra-op threads the plan is for"},
+       {"--eager", "", "", "plan for reference kernels"},
+       {"--json", "FILE", "", "write the report there"}}};
   return spec;
 }
 
@@ -66,9 +69,10 @@ absl::Status Plan(Model& model, const std::map<std::string, Shape>& shapes, int 
 
 absl::Status Check(const Arguments& arguments, Outcome& outcome) {
   const std::string& path = arguments.positional()[0];
-  ASSIGN_OR_RETURN(const auto shape_texts, arguments.get_map("--shape"));
+  ASSIGN_OR_RETURN(const auto shape_texts, arguments.GetMap("--shape"));
   ASSIGN_OR_RETURN(const auto shapes, ParseShapes(shape_texts));
-  ASSIGN_OR_RETURN(const int64_t threads, arguments.get_int("--threads", 1));
+  ASSIGN_OR_RETURN(const int64_t threads,
+                   arguments.GetInt("--threads", 1, std::numeric_limits<int>::max()));
   ASSIGN_OR_RETURN(outcome.operators, ListOperators(path, OpRegistry::Global()));
   ModelOptions options;
   options.eager = arguments.has("--eager");
@@ -165,11 +169,11 @@ int RunCheck(absl::Span<const char* const> args) {
   Print(outcome);
   if (arguments.has("--json")) {
     const std::string text = ToJson(arguments.positional()[0], outcome);
-    if (absl::Status s = WriteTextFile(arguments.get("--json"), text); !s.ok()) {
-      return Fail(Spec(), s);
+    if (absl::Status s = WriteFile(arguments.Get("--json"), text); !s.ok()) {
+      return Fail(Spec(), s.message());
     }
   }
-  if (!outcome.status.ok()) return Fail(Spec(), outcome.status);
+  if (!outcome.status.ok()) return Fail(Spec(), outcome.status.message());
   std::printf("the model can run\n");
   return 0;
 }

@@ -1,7 +1,6 @@
 #include "engine/inferplan/json_writer.h"
 
 #include <cmath>
-#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -114,14 +113,6 @@ JsonWriter& JsonWriter::Bool(bool value) {
   BeforeValue();
   text_ += value ? "true" : "false";
   return *this;
-}
-
-absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file) return absl::UnavailableError(absl::StrCat("cannot write ", path));
-  return absl::OkStatus();
 }
 
 }  // namespace inferd::engine

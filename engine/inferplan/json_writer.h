@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace inferd::engine {
@@ -37,8 +36,5 @@ class JsonWriter {
   std::vector<bool> has_members_;  // per open bracket
   bool after_key_ = false;
 };
-
-// UNAVAILABLE naming the file when it cannot be written.
-absl::Status WriteTextFile(const std::string& path, absl::string_view text);
 
 }  // namespace inferd::engine

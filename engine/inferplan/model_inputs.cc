@@ -5,13 +5,12 @@
 #include <random>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "engine/inferplan/npy_file.h"
 #include "engine/onnx/tensor_file.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/npy_file.h"
+#include "engine/tensor/parse_shape.h"
 
 namespace inferd::engine {
 namespace {
@@ -39,21 +38,6 @@ absl::StatusOr<Tensor> ReadAnyTensor(const std::string& path) {
 }
 
 }  // namespace
-
-absl::StatusOr<Shape> ParseShape(const std::string& text) {
-  Shape shape;
-  if (text.empty() || text == "scalar") return shape;
-  for (absl::string_view part : absl::StrSplit(text, absl::ByAnyChar("x,"))) {
-    int64_t dim;
-    if (!absl::SimpleAtoi(part, &dim) || dim < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("expected a shape such as 1x3x224x224, found \"", text, "\""));
-    }
-    shape.push_back(dim);
-  }
-  RETURN_IF_ERROR(shape.CheckedNumElements().status());
-  return shape;
-}
 
 absl::StatusOr<std::map<std::string, Shape>> ParseShapes(
     const std::map<std::string, std::string>& texts) {

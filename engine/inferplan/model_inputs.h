@@ -11,9 +11,6 @@
 
 namespace inferd::engine {
 
-// "1x3x224x224"; "" or "scalar" is a scalar.
-absl::StatusOr<Shape> ParseShape(const std::string& text);
-
 // One concrete shape per input: `shapes` by input name, else the declared shape with `free_dim`
 // for every unknown dimension save the first, which becomes 1. INVALID_ARGUMENT for a name the
 // model lacks and for an input of unknown rank without a shape.

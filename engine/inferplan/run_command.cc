@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "engine/inferplan/command_line.h"
+#include "engine/command_line/command.h"
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
@@ -14,23 +14,25 @@
 #include "engine/onnx/tensor_file.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::engine {
 namespace {
 
 const CommandSpec& Spec() {
   static const CommandSpec spec = {
+      "inferplan",
       "run",
       "MODEL",
       1,
       1,
       "Runs MODEL once and prints shape, type, range and first values of every output.",
-      {{"--input", "NAME=SOURCE", "random (default), zeros, FILE.pb or FILE.npy; repeatable"},
-       {"--shape", "NAME=1x3x224x224", "shape of an input; unknown dimensions are 1 otherwise"},
-       {"--eager", "", "reference kernels, unoptimized"},
-       {"--dump", "", "with --eager: print every tensor as it is computed"},
-       {"--threads", "N", "intra-op threads (1)"},
-       {"--output-dir", "DIR", "write output_N.pb there"}}};
+      {{"--input", "NAME=SOURCE", "", "random (default), zeros, FILE.pb or FILE.npy; repeatable"},
+       {"--shape", "NAME=1x3x224x224", "", "shape of an input; unknown dimensions are 1 otherwise"},
+       {"--eager", "", "", "reference kernels, unoptimized"},
+       {"--dump", "", "", "with --eager: print every tensor as it is computed"},
+       {"--threads", "N", "1", "intra-op threads"},
+       {"--output-dir", "DIR", "", "write output_N.pb there"}}};
   return spec;
 }
 
@@ -59,10 +61,11 @@ void PrintTensor(absl::string_view name, const TensorView& tensor) {
 }
 
 absl::Status Execute(const Arguments& arguments) {
-  ASSIGN_OR_RETURN(const auto sources, arguments.get_map("--input"));
-  ASSIGN_OR_RETURN(const auto shape_texts, arguments.get_map("--shape"));
+  ASSIGN_OR_RETURN(const auto sources, arguments.GetMap("--input"));
+  ASSIGN_OR_RETURN(const auto shape_texts, arguments.GetMap("--shape"));
   ASSIGN_OR_RETURN(const auto shapes, ParseShapes(shape_texts));
-  ASSIGN_OR_RETURN(const int64_t threads, arguments.get_int("--threads", 1));
+  ASSIGN_OR_RETURN(const int64_t threads,
+                   arguments.GetInt("--threads", 1, std::numeric_limits<int>::max()));
 
   ModelOptions options;
   options.eager = arguments.has("--eager");
@@ -80,7 +83,7 @@ absl::Status Execute(const Arguments& arguments) {
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(context->Run(views, &outputs));
 
-  const std::string directory = arguments.get("--output-dir");
+  const std::string directory = arguments.Get("--output-dir");
   if (!directory.empty()) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
@@ -92,8 +95,8 @@ absl::Status Execute(const Arguments& arguments) {
     const std::string& name = model->outputs()[i].name;
     PrintTensor(name, outputs[i].view());
     if (directory.empty()) continue;
-    RETURN_IF_ERROR(WriteTextFile(absl::StrCat(directory, "/output_", i, ".pb"),
-                                  SerializeTensorProto(outputs[i].view(), name)));
+    RETURN_IF_ERROR(WriteFile(absl::StrCat(directory, "/output_", i, ".pb"),
+                              SerializeTensorProto(outputs[i].view(), name)));
   }
   return absl::OkStatus();
 }
@@ -103,7 +106,8 @@ absl::Status Execute(const Arguments& arguments) {
 int RunRun(absl::Span<const char* const> args) {
   const ParsedCommand parsed = ParseCommand(Spec(), args);
   if (!parsed.arguments.has_value()) return parsed.exit_status;
-  if (absl::Status status = Execute(*parsed.arguments); !status.ok()) return Fail(Spec(), status);
+  if (absl::Status status = Execute(*parsed.arguments); !status.ok())
+    return Fail(Spec(), status.message());
   return 0;
 }
 

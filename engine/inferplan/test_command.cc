@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <regex>
 #include <set>
@@ -11,19 +12,21 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "engine/command_line/command.h"
 #include "engine/inferplan/backend_case.h"
-#include "engine/inferplan/command_line.h"
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 
 namespace inferd::engine {
 namespace {
 
 const CommandSpec& Spec() {
   static const CommandSpec spec = {
+      "inferplan",
       "test",
       "DIR...",
       1,
@@ -31,16 +34,17 @@ const CommandSpec& Spec() {
       "Runs every folder at or below DIR that holds model.onnx and test_data_set_*. Prints a line\n"
       "per failing case and, last, \"N passed, M failed, K skipped\". Exit status 1 when a case\n"
       "failed or one that is expected to fail passed, 2 for wrong usage.",
-      {{"--filter", "REGEX", "only cases whose folder name has a match"},
-       {"--ops", "A,B,...", "only models all of whose operators are listed; others are skipped"},
-       {"--expect", "FILE",
+      {{"--filter", "REGEX", "", "only cases whose folder name has a match"},
+       {"--ops", "A,B,...", "",
+        "only models all of whose operators are listed; others are skipped"},
+       {"--expect", "FILE", "",
         "cases expected to fail: a name and the reason on each line; repeatable"},
-       {"--rtol", "X", "relative tolerance (1e-3)"},
-       {"--atol", "X", "absolute tolerance (1e-7)"},
-       {"--eager", "", "reference kernels, unoptimized"},
-       {"--threads", "N", "intra-op threads (1)"},
-       {"--verbose", "", "a line for passing and skipped cases too"},
-       {"--json", "FILE", "write the results there"}}};
+       {"--rtol", "X", "1e-3", "relative tolerance"},
+       {"--atol", "X", "1e-7", "absolute tolerance"},
+       {"--eager", "", "", "reference kernels, unoptimized"},
+       {"--threads", "N", "1", "intra-op threads"},
+       {"--verbose", "", "", "a line for passing and skipped cases too"},
+       {"--json", "FILE", "", "write the results there"}}};
   return spec;
 }
 
@@ -88,19 +92,20 @@ class TestRun {
   absl::Status Configure(const Arguments& arguments) {
     options_.eager = arguments.has("--eager");
     verbose_ = arguments.has("--verbose");
-    ASSIGN_OR_RETURN(options_.tolerance.rtol, arguments.get_double("--rtol", 1e-3));
-    ASSIGN_OR_RETURN(options_.tolerance.atol, arguments.get_double("--atol", 1e-7));
-    ASSIGN_OR_RETURN(const int64_t threads, arguments.get_int("--threads", 1));
+    ASSIGN_OR_RETURN(options_.tolerance.rtol, arguments.GetDouble("--rtol", 0));
+    ASSIGN_OR_RETURN(options_.tolerance.atol, arguments.GetDouble("--atol", 0));
+    ASSIGN_OR_RETURN(const int64_t threads,
+                     arguments.GetInt("--threads", 1, std::numeric_limits<int>::max()));
     options_.threads = static_cast<int>(threads);
-    for (const std::string& path : arguments.all("--expect")) {
+    for (const std::string& path : arguments.All("--expect")) {
       ASSIGN_OR_RETURN(Expectations expected, ReadExpectations(path));
       expected_.merge(expected);
     }
-    for (absl::string_view op : absl::StrSplit(arguments.get("--ops"), ',', absl::SkipEmpty())) {
+    for (absl::string_view op : absl::StrSplit(arguments.Get("--ops"), ',', absl::SkipEmpty())) {
       allowed_.insert(std::string(op));
     }
     try {
-      filter_ = std::regex(arguments.get("--filter"));
+      filter_ = std::regex(arguments.Get("--filter"));
     } catch (const std::regex_error& e) {
       return absl::InvalidArgumentError(absl::StrCat("--filter: ", e.what()));
     }
@@ -197,12 +202,12 @@ int RunTest(absl::Span<const char* const> args) {
   if (!parsed.arguments.has_value()) return parsed.exit_status;
   TestRun run;
   if (absl::Status status = run.Configure(*parsed.arguments); !status.ok()) {
-    return FailUsage(Spec(), status);
+    return FailUsage(Spec(), status.message());
   }
   run.Execute();
   if (parsed.arguments->has("--json")) {
-    absl::Status status = WriteTextFile(parsed.arguments->get("--json"), run.ToJson());
-    if (!status.ok()) Fail(Spec(), status);
+    absl::Status status = WriteFile(parsed.arguments->Get("--json"), run.ToJson());
+    if (!status.ok()) Fail(Spec(), status.message());
   }
   return run.Summarize();
 }

@@ -49,7 +49,10 @@ std::string Graph::FreshName(absl::string_view wanted) const {
 
 Value* Graph::NewValue(std::string name, ValueType type) {
   auto value = std::make_unique<Value>();
-  value->name_ = FreshName(name);
+  value->name_ = std::move(name);
+  if (value->name_.empty() || index_->by_name.contains(value->name_)) {
+    value->name_ = FreshName(value->name_);
+  }
   value->type_ = std::move(type);
   index_->by_name.emplace(value->name_, value.get());
   values_.push_back(std::move(value));
@@ -98,7 +101,8 @@ std::vector<const Value*> Graph::constants() const {
 
 void Graph::AddOutput(Value* value, std::string public_name) {
   outputs_.push_back(value);
-  output_names_.push_back(public_name.empty() ? value->name() : std::move(public_name));
+  if (public_name.empty()) public_name = value->name();
+  output_names_.push_back(std::move(public_name));
   ++index_->output_count[value];
 }
 

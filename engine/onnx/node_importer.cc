@@ -54,7 +54,7 @@ class GraphSink final : public NodeSink {
     if (absl::Status status = AddCheckedNode(session_, graph_, *def, name, std::move(inputs),
                                              {output}, std::move(attributes));
         !status.ok()) {
-      Missing(std::string(status.message()));
+      Missing(status.message());
     }
     return output;
   }
@@ -67,7 +67,7 @@ class GraphSink final : public NodeSink {
   const std::string& missing() const { return missing_; }
 
  private:
-  void Missing(std::string why) {
+  void Missing(absl::string_view why) {
     if (!missing_.empty()) return;
     missing_ = absl::StrCat("its form in the newest opset needs more: ", why);
   }

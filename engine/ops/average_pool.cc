@@ -65,17 +65,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReference(const NodeSpec& spec,
   return kernel;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(const PoolingShape shape,
-                   ResolvePooling(spec.attributes(), spec.input(0).shape));
-  return MakeReference(spec, shape);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> ReferenceGlobal(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(const PoolingShape shape, ResolveGlobalPooling(spec.input(0).shape));
-  return MakeReference(spec, shape);
-}
-
 }  // namespace
 
 void RegisterAveragePoolOps(OpRegistry& registry) {
@@ -92,13 +81,13 @@ void RegisterAveragePoolOps(OpRegistry& registry) {
                                     {"pads", Kind::kInts},
                                     {"strides", Kind::kInts}},
                      .infer = InferPooling,
-                     .reference = Reference});
+                     .reference = PoolingReference<MakeReference>});
   registry.Register({.name = "GlobalAveragePool",
                      .version = 22,
                      .inputs = {{"X", "T", type_sets::kFloats}},
                      .outputs = {{"Y", "T", type_sets::kFloats}},
                      .infer = InferGlobalPooling,
-                     .reference = ReferenceGlobal});
+                     .reference = GlobalPoolingReference<MakeReference>});
 }
 
 }  // namespace inferd::engine

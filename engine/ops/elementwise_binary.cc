@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/broadcasting_op.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/scalar_functions.h"
@@ -107,42 +108,29 @@ KernelOr PReluReference(const NodeSpec& spec) {
                          uint32_t, uint64_t>(spec, scalar::PRelu{});
 }
 
-OpDef Binary(const char* name, int version, ElementTypeSet types, ReferenceFn reference) {
-  OpDef def;
-  def.name = name;
-  def.version = version;
-  def.inputs = {RequiredParameter("A", "T", types), RequiredParameter("B", "T", types)};
-  def.outputs = {RequiredParameter("C", "T", types)};
-  def.infer = InferBroadcast;
-  def.reference = reference;
-  def.in_place_inputs = {0, 1};
-  def.is_elementwise = true;
-  return def;
-}
-
 }  // namespace
 
 void RegisterElementwiseBinaryOps(OpRegistry& registry) {
   using namespace type_sets;  // NOLINT: the names of sets, nothing else
-  registry.Register(Binary("Add", 14, kNumeric, NumericReference<scalar::Add>));
-  registry.Register(Binary("Sub", 14, kNumeric, NumericReference<scalar::Sub>));
-  registry.Register(Binary("Mul", 14, kNumeric, NumericReference<scalar::Mul>));
-  registry.Register(Binary("Div", 14, kNumeric, DivisionReference<scalar::Div>));
+  registry.Register(BinaryOp("Add", 14, kNumeric, NumericReference<scalar::Add>));
+  registry.Register(BinaryOp("Sub", 14, kNumeric, NumericReference<scalar::Sub>));
+  registry.Register(BinaryOp("Mul", 14, kNumeric, NumericReference<scalar::Mul>));
+  registry.Register(BinaryOp("Div", 14, kNumeric, DivisionReference<scalar::Div>));
 
-  OpDef mod = Binary("Mod", 13, kNumeric, ModReference);
+  OpDef mod = BinaryOp("Mod", 13, kNumeric, ModReference);
   mod.attributes = {{"fmod", AttributeSpec::Kind::kInt}};
   mod.oldest_version = 10;
   registry.Register(std::move(mod));
 
   const ElementTypeSet bases = kFloats | ElementTypeSet{ElementType::kInt32, ElementType::kInt64};
-  OpDef pow = Binary("Pow", 15, bases, PowReference);
+  OpDef pow = BinaryOp("Pow", 15, bases, PowReference);
   pow.inputs = {RequiredParameter("X", "T", bases), RequiredParameter("Y", "T1", kNumeric)};
   registry.Register(std::move(pow));
 
   const ElementTypeSet prelu_types =
       kFloats | ElementTypeSet{ElementType::kInt32, ElementType::kInt64, ElementType::kUint32,
                                ElementType::kUint64};
-  OpDef prelu = Binary("PRelu", 16, prelu_types, PReluReference);
+  OpDef prelu = BinaryOp("PRelu", 16, prelu_types, PReluReference);
   prelu.inputs = {RequiredParameter("X", "T", prelu_types),
                   RequiredParameter("slope", "T", prelu_types)};
   prelu.infer = InferPRelu;

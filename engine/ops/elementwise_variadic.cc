@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/ops/all_ops.h"
+#include "engine/ops/broadcasting_op.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/scalar_functions.h"
@@ -104,17 +105,9 @@ KernelOr NumericReference(const NodeSpec& spec) {
 }
 
 OpDef Variadic(const char* name, ElementTypeSet types, ReferenceFn reference) {
-  OpDef def;
-  def.name = name;
-  def.version = 13;
   // The standard has one variadic parameter of at least one operand.
-  def.inputs = {VariadicParameter("data_0", "T", types)};
-  def.outputs = {RequiredParameter("result", "T", types)};
-  def.infer = InferBroadcast;
-  def.reference = reference;
-  def.in_place_inputs = {0, 1};
-  def.is_elementwise = true;
-  return def;
+  return BroadcastingOp(name, 13, {VariadicParameter("data_0", "T", types)},
+                        RequiredParameter("result", "T", types), reference);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Logic on bool and on bits, with broadcast: And Or Xor BitwiseAnd BitwiseOr BitwiseXor BitShift.
 #include "absl/strings/str_cat.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/broadcasting_op.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/scalar_functions.h"
-#include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
 
 namespace inferd::engine {
@@ -38,32 +38,19 @@ KernelOr BitShiftReference(const NodeSpec& spec) {
              : IntegerReference<scalar::ShiftRight>(spec);
 }
 
-OpDef Binary(const char* name, int version, ElementTypeSet types, ReferenceFn reference) {
-  OpDef def;
-  def.name = name;
-  def.version = version;
-  def.inputs = {RequiredParameter("A", "T", types), RequiredParameter("B", "T", types)};
-  def.outputs = {RequiredParameter("C", "T", types)};
-  def.infer = InferBroadcast;
-  def.reference = reference;
-  def.in_place_inputs = {0, 1};
-  def.is_elementwise = true;
-  return def;
-}
-
 }  // namespace
 
 void RegisterLogicalOps(OpRegistry& registry) {
   const ElementTypeSet kBools = {ElementType::kBool};
-  registry.Register(Binary("And", 7, kBools, BoolReference<scalar::And>));
-  registry.Register(Binary("Or", 7, kBools, BoolReference<scalar::Or>));
-  registry.Register(Binary("Xor", 7, kBools, BoolReference<scalar::Xor>));
+  registry.Register(BinaryOp("And", 7, kBools, BoolReference<scalar::And>));
+  registry.Register(BinaryOp("Or", 7, kBools, BoolReference<scalar::Or>));
+  registry.Register(BinaryOp("Xor", 7, kBools, BoolReference<scalar::Xor>));
 
   using type_sets::kIntegers;
-  registry.Register(Binary("BitwiseAnd", 18, kIntegers, IntegerReference<scalar::BitwiseAnd>));
-  registry.Register(Binary("BitwiseOr", 18, kIntegers, IntegerReference<scalar::BitwiseOr>));
-  registry.Register(Binary("BitwiseXor", 18, kIntegers, IntegerReference<scalar::BitwiseXor>));
-  OpDef shift = Binary("BitShift", 11, kIntegers, BitShiftReference);
+  registry.Register(BinaryOp("BitwiseAnd", 18, kIntegers, IntegerReference<scalar::BitwiseAnd>));
+  registry.Register(BinaryOp("BitwiseOr", 18, kIntegers, IntegerReference<scalar::BitwiseOr>));
+  registry.Register(BinaryOp("BitwiseXor", 18, kIntegers, IntegerReference<scalar::BitwiseXor>));
+  OpDef shift = BinaryOp("BitShift", 11, kIntegers, BitShiftReference);
   shift.attributes = {{"direction", AttributeSpec::Kind::kString, true}};
   shift.infer = InferBitShift;
   registry.Register(std::move(shift));

@@ -84,17 +84,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeMaxPool(const NodeSpec& spec,
   return kernel;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(const PoolingShape shape,
-                   ResolvePooling(spec.attributes(), spec.input(0).shape));
-  return MakeMaxPool(spec, shape);
-}
-
-absl::StatusOr<std::unique_ptr<Kernel>> ReferenceGlobal(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(const PoolingShape shape, ResolveGlobalPooling(spec.input(0).shape));
-  return MakeMaxPool(spec, shape);
-}
-
 }  // namespace
 
 void RegisterMaxPoolOps(OpRegistry& registry) {
@@ -115,13 +104,13 @@ void RegisterMaxPoolOps(OpRegistry& registry) {
                       {"storage_order", Kind::kInt},
                       {"strides", Kind::kInts}},
        .infer = InferPooling,
-       .reference = Reference});
+       .reference = PoolingReference<MakeMaxPool>});
   registry.Register({.name = "GlobalMaxPool",
                      .version = 22,
                      .inputs = {{"X", "T", type_sets::kFloats}},
                      .outputs = {{"Y", "T", type_sets::kFloats}},
                      .infer = InferGlobalPooling,
-                     .reference = ReferenceGlobal});
+                     .reference = GlobalPoolingReference<MakeMaxPool>});
 }
 
 }  // namespace inferd::engine

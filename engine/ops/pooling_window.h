@@ -1,10 +1,15 @@
-// The loops of the reference pooling kernels.
+// What the reference pooling kernels share: their loops and how they are made.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
+#include "engine/kernel/kernel.h"
+#include "engine/ops/op_def.h"
+#include "engine/ops/pooling_shape.h"
 #include "engine/ops/sliding_window.h"
+#include "engine/status_macros.h"
 
 namespace inferd::engine {
 
@@ -47,6 +52,23 @@ void ForEachTap(const std::array<WindowAxis, 3>& axes, const PoolingWindow& wind
       }
     }
   }
+}
+
+// Makes the kernel for a resolved shape.
+using MakePooling = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const NodeSpec& spec,
+                                                                const PoolingShape& shape);
+
+// The reference of a pooling operator, and that of its Global form.
+template <MakePooling kMake>
+absl::StatusOr<std::unique_ptr<Kernel>> PoolingReference(const NodeSpec& spec) {
+  ASSIGN_OR_RETURN(const PoolingShape shape,
+                   ResolvePooling(spec.attributes(), spec.input(0).shape));
+  return kMake(spec, shape);
+}
+template <MakePooling kMake>
+absl::StatusOr<std::unique_ptr<Kernel>> GlobalPoolingReference(const NodeSpec& spec) {
+  ASSIGN_OR_RETURN(const PoolingShape shape, ResolveGlobalPooling(spec.input(0).shape));
+  return kMake(spec, shape);
 }
 
 }  // namespace inferd::engine

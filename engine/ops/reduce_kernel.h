@@ -93,6 +93,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> ReduceKernelFor(const NodeSpec& spec) {
   return kernel;
 }
 
+// The types of the reductions that compute with numbers, and the reference for all of them.
+inline constexpr ElementTypeSet kReducedTypes =
+    type_sets::kFloats | ElementTypeSet{ElementType::kInt32, ElementType::kInt64,
+                                        ElementType::kUint32, ElementType::kUint64};
+template <template <typename> class Reducer>
+absl::StatusOr<std::unique_ptr<Kernel>> ReduceReference(const NodeSpec& spec) {
+  return ReduceKernelFor<Reducer, float, double, Float16, BFloat16, int32_t, int64_t, uint32_t,
+                         uint64_t>(spec);
+}
+
 // Schema, shape function and registration shared by the family.
 void RegisterReduceOp(OpRegistry& registry, const char* name, int version, ElementTypeSet types,
                       ReferenceFn reference);

@@ -78,7 +78,7 @@ std::optional<Match> MatchGated(const Rewriter& rewriter, const Node& node) {
     Value* x = node.input(i);
     Node* gate = node.input(1 - i)->producer();
     const std::optional<Activation> activation = gate == nullptr ? std::nullopt : MatchGate(gate);
-    if (!activation.has_value() || gate->input(0) != x) continue;
+    if (x == nullptr || !activation.has_value() || gate->input(0) != x) continue;
     if (!rewriter.HasOneUse(gate->output(0))) continue;
     if (x->uses().size() != 2 || !rewriter.IsInternal(x)) continue;
     return Match{x, *activation, gate};
@@ -89,8 +89,9 @@ std::optional<Match> MatchGated(const Rewriter& rewriter, const Node& node) {
 std::optional<Match> MatchActivation(const Rewriter& rewriter, const Node& node) {
   if (std::optional<Match> gated = MatchGated(rewriter, node)) return gated;
   std::optional<Activation> activation = MatchUnary(node);
-  if (!activation.has_value() || !rewriter.HasOneUse(node.input(0))) return std::nullopt;
-  return Match{node.input(0), *activation};
+  Value* x = node.input(0);
+  if (x == nullptr || !activation.has_value() || !rewriter.HasOneUse(x)) return std::nullopt;
+  return Match{x, *activation};
 }
 
 // The fused operator that computes `producer` with activations, or null.

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<Context>> ContextImpl::Create(std::shared_ptr<Mod
   constexpr int kMaxThreads = 1024;
   if (options.threads < 1 || options.threads > kMaxThreads) {
     return absl::InvalidArgumentError(
-        absl::StrCat("threads must be between 1 and ", kMaxThreads, ", got ", options.threads));
+        absl::StrCat("threads must be between 1 and ", kMaxThreads, ", found ", options.threads));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, CpuDevice().NewStream(options.threads));
   return std::unique_ptr<Context>(new ContextImpl(std::move(model), options, std::move(stream)));

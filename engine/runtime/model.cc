@@ -92,7 +92,7 @@ ModelImpl::ModelImpl(std::unique_ptr<Graph> graph, ModelOptions options,
 absl::Status ModelImpl::Initialize() {
   if (options_.max_cached_plans < 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("max_cached_plans must be at least 1, got ", options_.max_cached_plans));
+        absl::StrCat("max_cached_plans must be at least 1, found ", options_.max_cached_plans));
   }
   if (options_.eager) {
     options_.providers = {&ReferenceProvider()};
@@ -268,7 +268,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::NextPlan(const Plan& plan
 absl::StatusOr<std::vector<NodeReport>> ModelImpl::Report(absl::Span<const Shape> input_shapes,
                                                           int threads) {
   if (threads < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("threads must be at least 1, got ", threads));
+    return absl::InvalidArgumentError(absl::StrCat("threads must be at least 1, found ", threads));
   }
   std::vector<TensorView> inputs(input_shapes.size());
   for (size_t i = 0; i < inputs.size(); ++i) {

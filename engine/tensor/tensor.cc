@@ -87,7 +87,9 @@ absl::StatusOr<Tensor> Tensor::Allocate(ElementType type, const Shape& shape) {
   return Tensor(type, shape, std::move(buffer));
 }
 
+// The shape comes by value: tests and constants write it in braces.
 template <typename T>
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Tensor Tensor::FromValues(Shape shape, absl::Span<const T> values) {
   absl::StatusOr<Tensor> tensor = Allocate(TypeOf<T>(), shape);
   if (!tensor.ok() || tensor->num_elements() != static_cast<int64_t>(values.size())) std::abort();

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/command_line/nearest_name.h"
 #include "engine/status_macros.h"
 #include "model_repository/schema/quantity.h"
 
@@ -56,9 +57,7 @@ absl::StatusOr<absl::Duration> ParseBoundedDuration(const Key& key, absl::string
 absl::StatusOr<std::string> ParseString(const Key& key, absl::string_view text) {
   if (!key.choices.empty() &&
       std::find(key.choices.begin(), key.choices.end(), text) == key.choices.end()) {
-    const std::string nearest = NearestName(text, key.choices);
-    return Refuse(key, Quoted(text),
-                  nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
+    return Refuse(key, Quoted(text), engine::DidYouMean(text, key.choices));
   }
   return std::string(text);
 }

@@ -103,7 +103,4 @@ std::string ValueText(const Key& key);
 // One paragraph per key: name, allowed values, default, meaning.
 std::string DescribeKeys(const KeyTable& table);
 
-// The known name closest to `word` by edit distance, or "" where none is close.
-std::string NearestName(absl::string_view word, absl::Span<const std::string> names);
-
 }  // namespace inferd::repository

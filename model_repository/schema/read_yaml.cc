@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/command_line/nearest_name.h"
 #include "model_repository/schema/key_table.h"
 
 namespace inferd::repository {
@@ -65,7 +66,7 @@ class Reader {
   static std::string UnknownKey(const KeyTable& table, const std::string& prefix,
                                 const std::string& name) {
     const std::vector<std::string> here = NamesIn(table, prefix);
-    std::string nearest = NearestName(name, here);
+    std::string nearest = engine::NearestName(name, here);
     if (nearest.empty()) {  // perhaps right, but in the wrong mapping
       std::vector<std::string> everywhere;
       for (const Key& key : table) {
@@ -73,7 +74,7 @@ class Reader {
         if (last == name) nearest = key.name;
         everywhere.push_back(key.name);
       }
-      if (nearest.empty()) nearest = NearestName(name, everywhere);
+      if (nearest.empty()) nearest = engine::NearestName(name, everywhere);
     }
     return absl::StrCat("unknown key; allowed here: ", absl::StrJoin(here, ", "),
                         nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));

@@ -107,7 +107,7 @@ class TreeBuilder final : public YAML::EventHandler {
       top.key = std::move(node);
       top.has_key = true;
     } else {
-      top.node.entries.emplace_back(std::move(top.key), std::move(node));
+      top.node.entries.push_back({std::move(top.key), std::move(node)});
       top.has_key = false;
     }
   }

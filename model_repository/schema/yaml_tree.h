@@ -19,16 +19,23 @@ struct Position {
   int column = 0;
 };
 
+struct YamlEntry;
+
 struct YamlNode {
   enum class Kind : uint8_t { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
   Position position;
   std::string scalar;
-  std::vector<YamlNode> items;                         // kList
-  std::vector<std::pair<YamlNode, YamlNode>> entries;  // kMap, in order, duplicates kept
+  std::vector<YamlNode> items;     // kList
+  std::vector<YamlEntry> entries;  // kMap, in order, duplicates kept
 
   // "8", "a list", "a mapping", "nothing": what messages call it.
   std::string Describe() const;
+};
+
+struct YamlEntry {
+  YamlNode key;
+  YamlNode value;
 };
 
 struct YamlLimits {

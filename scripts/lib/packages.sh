@@ -17,14 +17,14 @@ TEST_PACKAGES=(
   libgtest-dev libgmock-dev libbenchmark-dev
   libonnx-testdata          # ONNX's own operator tests
   prometheus                # promtool
-  python3 python3-venv
+  python3 python3-venv ca-certificates
 )
 
 # To run the built daemon: the shared libraries BUILD_PACKAGES link to. Only the Dockerfile's
 # runtime stage needs the list; elsewhere they came with the development packages.
 RUNTIME_PACKAGES=(
   libgrpc++1.51 libprotobuf32 libabsl20220623 libonnx1 libdnnl2
-  libspdlog1.10 libyaml-cpp0.7 libprometheus-cpp-core1.0 libprometheus-cpp-pull1.0
+  libspdlog1.10 libyaml-cpp0.7 libprometheus-cpp-core1.0
   libsimdjson14 libssl3 zlib1g libpng16-16 libturbojpeg0 ca-certificates
 )
 

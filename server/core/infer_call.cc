@@ -75,7 +75,7 @@ void InferCall::Start(std::unique_ptr<InferRequest> request, absl::Time deadline
     model_known_ = true;
     version_ = pending->model->version;
     ASSIGN_OR_RETURN(const CallParameters parameters, CheckParameters(message));
-    RETURN_IF_ERROR(MatchInputs(message, *pending->model, &submission->inputs));
+    RETURN_IF_ERROR(MatchInputs(message, *pending->model, submission.get()));
     ASSIGN_OR_RETURN(pending->outputs, MatchOutputs(message, *pending->model));
 
     submission->deadline = std::min(deadline, received_ + parameters.timeout);

@@ -28,10 +28,10 @@ struct CallParameters {
 absl::StatusOr<CallParameters> CheckParameters(const InferRequest& request);
 
 // Matches the inputs of `request` with those of `model` by name and checks datatypes and shapes;
-// `inputs` is then in the model's order, with null data for optional ones left out. All errors
-// name the model and the input.
+// inputs and pieces of `submission` are then in the model's order, with null data for optional ones
+// left out; they view `request`. All errors name the model and the input.
 absl::Status MatchInputs(const InferRequest& request, const repository::ModelVersion& model,
-                         absl::InlinedVector<engine::TensorView, 4>* inputs);
+                         scheduler::Request* submission);
 
 // Indices into the model's outputs, in the order of the answer.
 absl::StatusOr<std::vector<int>> MatchOutputs(const InferRequest& request,

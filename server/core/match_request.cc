@@ -133,9 +133,10 @@ absl::StatusOr<CallParameters> CheckParameters(const InferRequest& request) {
 }
 
 absl::Status MatchInputs(const InferRequest& request, const repository::ModelVersion& model,
-                         absl::InlinedVector<engine::TensorView, 4>* inputs) {
+                         scheduler::Request* submission) {
   const std::vector<TensorSpec>& specs = model.servable->options().inputs;
-  inputs->assign(specs.size(), {});
+  submission->inputs.assign(specs.size(), {});
+  submission->pieces.clear();
   absl::InlinedVector<bool, 8> given(specs.size(), false);
   for (const InferInput& input : request.inputs) {
     const int i = IndexOf(specs, input.name);
@@ -155,7 +156,11 @@ absl::Status MatchInputs(const InferRequest& request, const repository::ModelVer
           "', but model '", model.name, "' expects '", TypeName(specs[i].type), "'"));
     }
     RETURN_IF_ERROR(CheckShape(specs[i], input.tensor.shape, model));
-    (*inputs)[i] = input.tensor;
+    submission->inputs[i] = input.tensor;
+    if (!input.pieces.empty()) {
+      submission->pieces.resize(specs.size());
+      submission->pieces[i] = input.pieces;
+    }
   }
   std::vector<absl::string_view> missing;
   for (size_t i = 0; i < specs.size(); ++i) {

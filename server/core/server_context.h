@@ -37,11 +37,6 @@ struct RequestRecord {
   int64_t response_bytes = 0;
 };
 
-// A retryable refusal may say when to come back: an absl::Status payload under this URL holds the
-// delay in milliseconds as decimal text. Front ends turn it into Retry-After (HTTP) and
-// grpc-retry-pushback-ms (gRPC).
-inline constexpr absl::string_view kRetryAfterPayload = "inferd/retry-after-ms";
-
 struct ServerContextOptions {
   repository::ModelRepository* repository = nullptr;  // outlives the context
   scheduler::Clock* clock = nullptr;                  // outlives the context

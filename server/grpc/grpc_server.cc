@@ -7,6 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "scheduler/admission.h"
 #include "server/grpc/event.h"
 #include "server/grpc/grpc_services.h"
 
@@ -106,8 +108,9 @@ class GrpcServerImpl final : public GrpcServer {
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status, grpc::ServerContext* call) {
-  if (const auto retry_after = status.GetPayload(kRetryAfterPayload)) {
-    call->AddTrailingMetadata("grpc-retry-pushback-ms", std::string(*retry_after));
+  if (const auto retry_after = scheduler::RetryAfter(status)) {
+    call->AddTrailingMetadata("grpc-retry-pushback-ms",
+                              absl::StrCat(absl::ToInt64Milliseconds(*retry_after)));
   }
   // Statuses travel as HTTP/2 headers, which clients bound.
   constexpr size_t kMaxText = 4096;

@@ -80,8 +80,8 @@ struct GrpcServices {
   int64_t calls ABSL_GUARDED_BY(mutex) = 0;
 };
 
-// Status codes of absl and gRPC are the same numbers. A retry-after hint becomes the server
-// pushback of gRPC's retry design (grpc-retry-pushback-ms).
+// Status codes of absl and gRPC are the same numbers. The hint of scheduler::RetryAfter becomes the
+// server pushback of gRPC's retry design (grpc-retry-pushback-ms).
 grpc::Status ToGrpcStatus(const absl::Status& status, grpc::ServerContext* call);
 
 // The refusal of a message over options.max_message_bytes.

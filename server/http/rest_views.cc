@@ -1,8 +1,9 @@
 #include "server/http/rest_views.h"
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "scheduler/admission.h"
 #include "server/http/json/json_writer.h"
 #include "server/wire/utf8.h"
 
@@ -196,12 +197,10 @@ HttpResponse ErrorResponse(int http_status, absl::string_view text) {
 HttpResponse ErrorResponse(const absl::Status& status) {
   HttpResponse response = ErrorResponse(HttpStatusOf(status.code()), status.message());
   if (response.status == 429 || response.status == 503) {
-    // Whole seconds, rounded up; one where the refusal has no opinion.
-    int64_t milliseconds = 1000;
-    if (const auto hint = status.GetPayload(kRetryAfterPayload)) {
-      if (!absl::SimpleAtoi(std::string(*hint), &milliseconds)) milliseconds = 1000;
-    }
-    response.headers.emplace_back("Retry-After", absl::StrCat((milliseconds + 999) / 1000));
+    // The header counts whole seconds; one where the refusal has no opinion.
+    const absl::Duration delay = scheduler::RetryAfter(status).value_or(absl::Seconds(1));
+    response.headers.emplace_back(
+        "Retry-After", absl::StrCat(absl::ToInt64Seconds(absl::Ceil(delay, absl::Seconds(1)))));
   }
   return response;
 }

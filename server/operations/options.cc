@@ -1,9 +1,7 @@
 #include "server/operations/options.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <variant>
 
 #include "absl/strings/match.h"
@@ -11,7 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "engine/command_line/nearest_name.h"
 #include "engine/status_macros.h"
+#include "engine/whole_file.h"
 #include "model_repository/schema/key_table.h"
 #include "model_repository/schema/yaml_tree.h"
 
@@ -123,18 +123,6 @@ struct Flag {
   std::string value;
 };
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    // An empty file extracts nothing, which the stream reports as a failure too.
-    if (in.is_open() && in.eof()) return std::string();
-    if (in.is_open() && in.peek() == std::ifstream::traits_type::eof()) return std::string();
-    return absl::InvalidArgumentError(absl::StrCat("--config: cannot read ", path));
-  }
-  return text.str();
-}
-
 class CommandLineParser {
  public:
   explicit CommandLineParser(absl::Span<const std::string> arguments) : arguments_(arguments) {}
@@ -158,7 +146,6 @@ class CommandLineParser {
       result.action = CommandLine::Action::kDescribeConfig;
       return result;
     }
-    if (!serve_) mistakes_.insert(mistakes_.begin(), "no command given; allowed: serve");
     ApplyConfig(result.options);
     ApplyFlags(result.options);
     if (mistakes_.empty() && result.options.models.empty()) {
@@ -180,15 +167,13 @@ class CommandLineParser {
       } else if (argument == "--describe-config") {
         describe_ = true;
       } else if (i == 0 && argument == "serve") {
-        serve_ = true;
+        continue;  // the default: flags alone mean it too
       } else if (absl::StartsWith(argument, "--")) {
         i += ReadFlag(table, i);
       } else if (i == 0) {
-        const std::string nearest = repository::NearestName(argument, {"serve", "help", "version"});
-        mistakes_.push_back(absl::StrCat(
-            "found command \"", argument, "\"; allowed: serve, help, version",
-            nearest.empty() ? "" : "; did you mean ", nearest, nearest.empty() ? "" : "?"));
-        serve_ = true;  // one mistake is enough about the command
+        mistakes_.push_back(
+            absl::StrCat("found command \"", argument, "\"; allowed: serve, help, version",
+                         engine::DidYouMean(argument, {"serve", "help", "version"})));
       } else {
         mistakes_.push_back(absl::StrCat("found \"", argument,
                                          "\"; allowed: flags, which start with --; the flag before "
@@ -209,10 +194,8 @@ class CommandLineParser {
       if (FlagOf(candidate) == name) key = &candidate;
     }
     if (key == nullptr && name != "--config") {
-      const std::string nearest = repository::NearestName(name, names);
-      mistakes_.push_back(absl::StrCat("unknown flag ", name,
-                                       nearest.empty() ? "" : "; did you mean ", nearest,
-                                       nearest.empty() ? "" : "?", " See inferd --help."));
+      mistakes_.push_back(absl::StrCat("unknown flag ", name, engine::DidYouMean(name, names),
+                                       " (inferd --help lists the flags)"));
       // Its value, if it has one, is no mistake of its own.
       return equals == std::string::npos && HasValue(i) ? 1 : 0;
     }
@@ -246,12 +229,12 @@ class CommandLineParser {
 
   void ApplyConfig(DaemonOptions& options) {
     for (const std::string& path : configs_) {
-      absl::StatusOr<std::string> text = ReadFile(path);
+      absl::StatusOr<std::string> text = engine::ReadFile(path);
       absl::StatusOr<repository::YamlNode> root =
           text.ok() ? repository::ParseYaml(*text, path)
                     : absl::StatusOr<repository::YamlNode>(text.status());
       if (!root.ok()) {
-        mistakes_.push_back(std::string(root.status().message()));
+        mistakes_.push_back(absl::StrCat(text.ok() ? "" : "--config: ", root.status().message()));
         continue;
       }
       Diagnostics diagnostics(path);
@@ -281,13 +264,13 @@ class CommandLineParser {
   }
 
   absl::Span<const std::string> arguments_;
-  bool serve_ = false, help_ = false, version_ = false, describe_ = false;
+  bool help_ = false, version_ = false, describe_ = false;
   std::vector<Flag> flags_;
   std::vector<std::string> configs_;
   std::vector<std::string> mistakes_;
 };
 
-std::string Placeholder(const Key& key) {
+std::string ValueName(const Key& key) {
   if (key.name == "models") return " DIR";
   if (std::holds_alternative<bool*>(key.field)) return "";
   if (std::holds_alternative<ByteSize>(key.field)) return " SIZE";
@@ -315,7 +298,7 @@ std::string HelpText() {
   DaemonOptions defaults;
   for (const Key& key : Keys(defaults)) {
     const std::string value = ValueText(key);
-    absl::StrAppend(&text, "  ", FlagOf(key), Placeholder(key), "\n      ", key.doc,
+    absl::StrAppend(&text, "  ", FlagOf(key), ValueName(key), "\n      ", key.doc,
                     ". Default: ", value.empty() ? key.when_unset : value, ".\n");
   }
   absl::StrAppend(&text,

@@ -17,10 +17,10 @@
 
 namespace inferd::server {
 
-// Parses `message` into `request`. Tensors in the raw form view the message where they lie together
-// and aligned; `payload` is what keeps it alive. INVALID_ARGUMENT for malformed bytes and for a
-// message that contradicts itself (sizes, shapes, datatypes, both or neither data form). On error
-// model_name and id hold what had been read, for messages and logs.
+// Parses `message` into `request`. Tensors in the raw form are not copied, BYTES aside: they view
+// the message (see BindRawTensor), and `payload` is what keeps it alive. INVALID_ARGUMENT for
+// malformed bytes and for a message that contradicts itself (sizes, shapes, datatypes, both or
+// neither data form). On error model_name and id hold what had been read, for messages and logs.
 absl::Status ParseInferRequest(BytesView message, std::shared_ptr<const void> payload,
                                InferRequest* request);
 

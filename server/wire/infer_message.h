@@ -12,6 +12,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "engine/tensor/tensor.h"
+#include "server/wire/bytes_view.h"
 
 namespace inferd::server {
 
@@ -53,6 +54,9 @@ struct InferInput {
   std::string name;
   // Plain layout, aligned to the element size. BYTES are std::string elements.
   engine::TensorView tensor;
+  // The tensor's bytes as they lie in the message, in order, where they do not lie together or not
+  // aligned; tensor.data is null then. Empty otherwise.
+  absl::InlinedVector<ByteSpan, 1> pieces;
   Parameters parameters;
 };
 
@@ -69,8 +73,8 @@ struct InferRequest {
   absl::InlinedVector<InferInput, 2> inputs;
   std::vector<RequestedOutput> outputs;  // empty: all
 
-  // What keeps the memory behind `inputs` alive: the received message, and buffers for what could
-  // not stay where it lay (spread over slices, misaligned, or sent as text or varints).
+  // What keeps the memory behind `inputs` alive: the received message, and buffers for what was
+  // decoded from it (BYTES, text, varints).
   std::shared_ptr<const void> payload;
   std::vector<engine::Tensor> owned;
 };

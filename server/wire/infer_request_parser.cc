@@ -12,8 +12,6 @@
 namespace inferd::server {
 namespace {
 
-using engine::Shape;
-
 // An input whose data has not been found yet.
 struct PendingInput {
   std::string datatype;

@@ -55,6 +55,23 @@ absl::Status BindBytes(BytesView raw, InferRequest* request, InferInput* input) 
   return absl::OkStatus();
 }
 
+// Any other value would be undefined behaviour in a kernel that reads a bool.
+absl::Status CheckBools(BytesView raw, const InferRequest& request, const InferInput& input) {
+  size_t before = 0;
+  for (BytesView rest = raw; !rest.empty();) {
+    const ByteSpan piece = rest.head();
+    const auto bad = std::find_if(piece.begin(), piece.end(), [](uint8_t b) { return b > 1; });
+    if (bad != piece.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input '", input.name, "' for model '", request.model_name, "': BOOL element ",
+          before + (bad - piece.begin()), " is ", static_cast<int>(*bad), "; 0 or 1 is expected"));
+    }
+    before += piece.size();
+    rest.RemovePrefix(piece.size());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Shape> CheckedShape(absl::string_view input, absl::Span<const int64_t> dims) {
@@ -95,20 +112,11 @@ absl::Status BindRawTensor(BytesView raw, InferRequest* request, InferInput* inp
     // Inputs are only read; TensorView has no const form.
     tensor.data = const_cast<uint8_t*>(data);
   } else {
-    RETURN_IF_ERROR(AllocateTensor(request, input));
-    raw.CopyTo(tensor.data);
-  }
-  if (tensor.type == ElementType::kBool) {
-    // Any other value would be undefined behaviour in a kernel that reads a bool.
-    const auto* bytes = static_cast<const uint8_t*>(tensor.data);
-    const auto* bad = std::find_if(bytes, bytes + expected, [](uint8_t b) { return b > 1; });
-    if (bad != bytes + expected) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input '", input->name, "' for model '", request->model_name, "': BOOL element ",
-          bad - bytes, " is ", static_cast<int>(*bad), "; 0 or 1 is expected"));
+    for (BytesView rest = raw; !rest.empty(); rest.RemovePrefix(rest.head().size())) {
+      input->pieces.push_back(rest.head());
     }
   }
-  return absl::OkStatus();
+  return tensor.type == ElementType::kBool ? CheckBools(raw, *request, *input) : absl::OkStatus();
 }
 
 int64_t RawTensorBytes(const TensorView& tensor) {

@@ -19,11 +19,12 @@ namespace inferd::server {
 // that fit int64. Errors name `input`.
 absl::StatusOr<engine::Shape> CheckedShape(absl::string_view input, absl::Span<const int64_t> dims);
 
-// Makes `input` (name, tensor.type and tensor.shape filled in) view the raw bytes. They stay
-// where they are if they lie together, aligned to the element size; otherwise they are copied
-// once into a buffer added to request->owned, as are BYTES, whose elements become strings. The
-// caller keeps the memory behind `raw` alive through request->payload. INVALID_ARGUMENT when size
-// and shape do not agree, a BYTES element reaches past the end, or a BOOL is neither 0 nor 1.
+// Makes `input` (name, tensor.type and tensor.shape filled in) view the raw bytes, which stay where
+// they are: as tensor.data if they lie together, aligned to the element size, else as
+// input->pieces. Only BYTES are copied: their elements become strings, in request->owned. The
+// caller keeps the memory behind `raw`, but not its table of slices, alive through
+// request->payload. INVALID_ARGUMENT when size and shape do not agree, a BYTES element reaches past
+// the end, or a BOOL is neither 0 nor 1.
 absl::Status BindRawTensor(BytesView raw, InferRequest* request, InferInput* input);
 
 // An uninitialized tensor for `input`, owned by the request: what text and varints decode into.

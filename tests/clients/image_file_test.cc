@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
 
-#include "clients/inferctl/file.h"
+#include "engine/whole_file.h"
 
 namespace inferd::client {
 namespace {
@@ -32,7 +32,7 @@ TEST(ImageFile, ReadsJpeg) {
       tjCompress2(encoder, gray.data(), 16, 0, 16, TJPF_GRAY, &bytes, &size, TJSAMP_GRAY, 95, 0),
       0);
   const std::string path = testing::TempDir() + "/gray.jpg";
-  ASSERT_TRUE(WriteFile(path, std::string(reinterpret_cast<char*>(bytes), size)).ok());
+  ASSERT_TRUE(engine::WriteFile(path, std::string(reinterpret_cast<char*>(bytes), size)).ok());
   tjFree(bytes);
   tjDestroy(encoder);
   const auto image = ReadImage(path, 3);
@@ -43,12 +43,12 @@ TEST(ImageFile, ReadsJpeg) {
 
 TEST(ImageFile, DamagedFilesAreErrors) {
   const std::string path = testing::TempDir() + "/bad.png";
-  const std::string good = *ReadFile("examples/data/digits/7.png");
+  const std::string good = *engine::ReadFile("examples/data/digits/7.png");
   for (size_t cut : {size_t{0}, size_t{4}, size_t{30}, good.size() - 20}) {
-    ASSERT_TRUE(WriteFile(path, good.substr(0, cut)).ok());
+    ASSERT_TRUE(engine::WriteFile(path, good.substr(0, cut)).ok());
     EXPECT_FALSE(ReadImage(path, 1).ok()) << cut;
   }
-  ASSERT_TRUE(WriteFile(path, "\xff\xd8 nonsense").ok());
+  ASSERT_TRUE(engine::WriteFile(path, "\xff\xd8 nonsense").ok());
   EXPECT_FALSE(ReadImage(path, 3).ok());
   EXPECT_THAT(std::string(ReadImage("/nonexistent.png", 1).status().message()),
               HasSubstr("/nonexistent.png"));

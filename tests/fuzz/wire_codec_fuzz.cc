@@ -67,6 +67,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const auto& input : request.inputs) {
     if (input.tensor.data != nullptr) inferd::server::RawTensorBytes(input.tensor);
+    if (input.pieces.empty()) continue;
+    int64_t bytes = 0;
+    volatile uint8_t last = 0;  // read, so that a piece outside the slices is seen
+    for (ByteSpan piece : input.pieces) {
+      for (uint8_t byte : piece) last = byte;
+      bytes += static_cast<int64_t>(piece.size());
+    }
+    if (input.tensor.data != nullptr || bytes != input.tensor.num_bytes()) {
+      std::fprintf(stderr, "pieces that are not the tensor (ending in %d)\n", int{last});
+      std::abort();
+    }
   }
   inference::ModelInferRequest generated;
   if (!generated.ParseFromArray(message, static_cast<int>(message_size)) ||

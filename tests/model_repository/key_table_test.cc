@@ -6,19 +6,6 @@
 namespace inferd::repository {
 namespace {
 
-TEST(NearestNameTest, FindsTyposAndParts) {
-  const std::vector<std::string> names = {"max_batch_size", "queue.timeout", "latency_budget",
-                                          "id"};
-  EXPECT_EQ(NearestName("max_batchsize", names), "max_batch_size");
-  EXPECT_EQ(NearestName("max-batch-size", names), "max_batch_size");
-  EXPECT_EQ(NearestName("MAX_BATCH_SIZE", names), "max_batch_size");
-  EXPECT_EQ(NearestName("latnecy_budget", names), "latency_budget");
-  EXPECT_EQ(NearestName("timeout", names), "queue.timeout");
-  EXPECT_EQ(NearestName("dynamic_batching", names), "");
-  EXPECT_EQ(NearestName("", names), "");
-  EXPECT_EQ(NearestName(std::string(10'000, 'x'), names), "");
-}
-
 TEST(WriteYamlTest, WordsThatNeedQuotesGetThem) {
   std::string text;
   std::vector<std::string> list;

@@ -20,13 +20,13 @@ TEST(YamlTreeTest, KeepsPositions) {
   const auto tree = ParseYaml("a: 1\nb:\n  - x\n  - {c: d}\n", "f");
   ASSERT_TRUE(tree.ok()) << tree.status();
   ASSERT_EQ(tree->entries.size(), 2u);
-  EXPECT_EQ(tree->entries[1].first.scalar, "b");
-  const YamlNode& list = tree->entries[1].second;
+  EXPECT_EQ(tree->entries[1].key.scalar, "b");
+  const YamlNode& list = tree->entries[1].value;
   ASSERT_EQ(list.items.size(), 2u);
   EXPECT_EQ(list.items[0].position.line, 3);
   EXPECT_EQ(list.items[0].position.column, 5);
-  EXPECT_EQ(list.items[1].entries[0].second.position.line, 4);
-  EXPECT_EQ(list.items[1].entries[0].second.position.column, 9);
+  EXPECT_EQ(list.items[1].entries[0].value.position.line, 4);
+  EXPECT_EQ(list.items[1].entries[0].value.position.column, 9);
 }
 
 TEST(YamlTreeTest, LimitsAreEnforced) {

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,13 +53,41 @@ class BatchRunnerTest : public ::testing::Test {
     items_.push_back(std::move(item));
     return &items_.back();
   }
+  // Cuts input `input` of the request added last into pieces of `sizes`, over and over. Each lies
+  // alone in memory at an odd address; the whole is gone.
+  void Scatter(size_t input, const std::vector<size_t>& sizes) {
+    Request& request = *requests_.back();
+    TensorView& view = request.inputs[input];
+    auto scattered = std::make_unique<Scattered>();
+    const auto* data = static_cast<const uint8_t*>(view.data);
+    size_t left = static_cast<size_t>(view.num_bytes());
+    for (size_t i = 0; left > 0; ++i) {
+      const size_t size = std::min(sizes[i % sizes.size()], left);
+      auto& block = scattered->blocks.emplace_back(new uint8_t[size + 1]);
+      if (size > 0) std::memcpy(block.get() + 1, data, size);
+      scattered->pieces.emplace_back(block.get() + 1, size);
+      data += size;
+      left -= size;
+    }
+    view.data = nullptr;
+    request.pieces.resize(request.inputs.size());
+    request.pieces[input] = scattered->pieces;
+    scattered_.push_back(std::move(scattered));
+    tensors_.back()[input] = Tensor();
+  }
   void Run() { runner_->Run(absl::MakeSpan(items_), &report_); }
+
+  struct Scattered {
+    std::vector<std::unique_ptr<uint8_t[]>> blocks;
+    std::vector<absl::Span<const uint8_t>> pieces;
+  };
 
   ManualClock clock_;
   ServableOptions options_;
   std::unique_ptr<BatchRunner> runner_;
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<std::vector<Tensor>> tensors_;
+  std::vector<std::unique_ptr<Scattered>> scattered_;
   std::vector<BatchItem> items_;
   RunReport report_;
 };
@@ -168,6 +199,114 @@ TEST_F(BatchRunnerTest, EmptyTensorsAreNotLeftOut) {
     EXPECT_TRUE(items_[0].response.status.ok()) << items_[0].response.status;
     EXPECT_EQ(items_[0].response.outputs[0].view.shape, Shape({3, 0}));
   }
+}
+
+Tensor Counting(int64_t rows, int64_t columns, int32_t first) {
+  std::vector<int32_t> values(static_cast<size_t>(rows * columns));
+  std::iota(values.begin(), values.end(), first);
+  return Tensor::FromValues<int32_t>({rows, columns}, values);
+}
+
+std::vector<int32_t> CountingValues(int64_t count, int32_t first) {
+  std::vector<int32_t> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+TEST_F(BatchRunnerTest, ARequestAloneIsBoundWhereItLiesUnlessItIsScattered) {
+  AddInput("whole", ElementType::kInt32, {-1, 5});
+  AddInput("pieces", ElementType::kInt32, {-1, 5});
+  AddInput("left_out", ElementType::kInt32, {-1, 5}, /*optional=*/true);
+  std::vector<TensorView> seen;
+  Create([&](auto inputs, auto* outputs) {
+    seen.assign(inputs.begin(), inputs.end());
+    const absl::Status status = CopyInputs(inputs.subspan(0, 2), outputs);
+    outputs->push_back(outputs->front());
+    return status;
+  });
+  const void* staging = nullptr;
+  for (int round = 0; round < 2; ++round) {
+    items_.clear();
+    Add(3, {Counting(3, 5, 100), Counting(3, 5, 200), Tensor()});
+    Scatter(1, {1, 7, 0, 13});
+    Run();
+    ASSERT_TRUE(items_[0].response.status.ok()) << items_[0].response.status;
+    EXPECT_EQ(seen[0].data, requests_.back()->inputs[0].data) << "copied without need";
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(seen[1].data) % engine::kBufferAlignment, 0u);
+    EXPECT_EQ(seen[1].shape, Shape({3, 5}));
+    EXPECT_EQ(seen[2].data, nullptr);
+    EXPECT_EQ(Values<int32_t>(items_[0].response.outputs[0]), CountingValues(15, 100));
+    EXPECT_EQ(Values<int32_t>(items_[0].response.outputs[1]), CountingValues(15, 200));
+    if (round == 0) staging = seen[1].data;
+  }
+  EXPECT_EQ(seen[1].data, staging) << "the staging buffer is reused";
+}
+
+TEST_F(BatchRunnerTest, ScatteredInputsOfAnyTypeAndRankRunUnbatched) {
+  options_.batching.max_batch_size = 1;
+  AddInput("scalar", ElementType::kFloat64, {});
+  AddInput("matrix", ElementType::kInt32, {-1, -1});
+  AddInput("packed", ElementType::kInt4, {-1, 3});
+  Create(CopyInputs);
+  Tensor packed = *Tensor::Allocate(ElementType::kInt4, {3, 3});
+  std::memcpy(packed.view().data, "abcde", 5);
+  Add(1, {Tensor::Scalar<double>(0.1), Counting(7, 3, 1), packed});
+  Scatter(0, {3});
+  Scatter(1, {1});
+  Scatter(2, {2});
+  Run();
+  ASSERT_TRUE(items_[0].response.status.ok()) << items_[0].response.status;
+  EXPECT_THAT(Values<double>(items_[0].response.outputs[0]), ElementsAre(0.1));
+  EXPECT_EQ(Values<int32_t>(items_[0].response.outputs[1]), CountingValues(21, 1));
+  EXPECT_EQ(items_[0].response.outputs[1].view.shape, Shape({7, 3}));
+  EXPECT_EQ(0, std::memcmp(items_[0].response.outputs[2].view.data, "abcde", 5));
+}
+
+TEST_F(BatchRunnerTest, WholeAndScatteredRequestsShareABatch) {
+  AddInput("a", ElementType::kInt32, {-1, 6});
+  AddInput("b", ElementType::kUint8, {-1});
+  AddInput("s", ElementType::kString, {-1});
+  Create(CopyInputs);
+  auto bytes = [](uint8_t first) { return Tensor::FromValues<uint8_t>({2}, {first, 255}); };
+  auto strings = [](const char* text) { return Tensor::FromValues<std::string>({2}, {text, ""}); };
+  Add(2, {Counting(2, 6, 0), bytes(1), strings("x")});
+  Add(2, {Counting(2, 6, 100), bytes(2), strings("y")});
+  Scatter(0, {5, 1, 30});
+  Add(2, {Counting(2, 6, 200), bytes(3), strings("z")});
+  Scatter(0, {1000});
+  Scatter(1, {1});
+  Run();
+  EXPECT_TRUE(report_.first_try);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(items_[i].response.status.ok()) << items_[i].response.status;
+    EXPECT_EQ(Values<int32_t>(items_[i].response.outputs[0]), CountingValues(12, 100 * i));
+    EXPECT_THAT(Values<uint8_t>(items_[i].response.outputs[1]), ElementsAre(i + 1, 255));
+    EXPECT_THAT(Values<std::string>(items_[i].response.outputs[2]),
+                ElementsAre(std::string(1, static_cast<char>('x' + i)), ""));
+  }
+}
+
+TEST_F(BatchRunnerTest, ScatteredRequestsOfAFailedBatchRunAlone) {
+  AddInput("a", ElementType::kInt32, {-1, 4});
+  Create([](auto inputs, auto* outputs) {
+    const auto values = inputs[0].template span<int32_t>();
+    if (std::find(values.begin(), values.end(), -1) != values.end()) {
+      return absl::InvalidArgumentError("a negative element");
+    }
+    return CopyInputs(inputs, outputs);
+  });
+  for (int32_t first : {10, -2, 30}) {
+    Add(1, {Counting(1, 4, first)});
+    Scatter(0, {3});
+  }
+  Add(1, {Counting(1, 4, 40)});
+  Run();
+  EXPECT_FALSE(report_.first_try);
+  EXPECT_EQ(report_.retried, 4);
+  EXPECT_EQ(Values<int32_t>(items_[0].response.outputs[0]), CountingValues(4, 10));
+  EXPECT_EQ(items_[1].response.status, absl::InvalidArgumentError("a negative element"));
+  EXPECT_EQ(Values<int32_t>(items_[2].response.outputs[0]), CountingValues(4, 30));
+  EXPECT_EQ(Values<int32_t>(items_[3].response.outputs[0]), CountingValues(4, 40));
 }
 
 TEST_F(BatchRunnerTest, PackedRowsThatDoNotEndAtAByteRunAlone) {

@@ -1,4 +1,4 @@
-// The policy core under load, on virtual time: what issue 2 asks of a daemon, asked of the policy.
+// The policy core under load, on virtual time: what is asked of a daemon, asked of the policy.
 #include <gtest/gtest.h>
 
 #include <cmath>

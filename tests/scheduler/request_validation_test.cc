@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace inferd::scheduler {
 namespace {
 
@@ -94,6 +96,68 @@ TEST_F(RequestValidationTest, MissingInput) {
 TEST_F(RequestValidationTest, ShapeWithoutData) {
   request_.inputs[1].data = nullptr;
   EXPECT_EQ(Error(), "input 'Y' for model 'M' has a shape but no data");
+}
+
+class ScatteredValidationTest : public RequestValidationTest {
+ protected:
+  // Input X in two pieces of `bytes` together.
+  void Scatter(size_t bytes) {
+    const auto* data = reinterpret_cast<const uint8_t*>(data_);
+    pieces_ = {{data, 3}, {data + 10, bytes - 3}};
+    request_.inputs[0].data = nullptr;
+    request_.pieces.assign(3, {});
+    request_.pieces[0] = pieces_;
+  }
+  std::vector<absl::Span<const uint8_t>> pieces_;
+};
+
+TEST_F(ScatteredValidationTest, PiecesCountLikeAWholeTensor) {
+  const auto whole = CheckRequest(options_, request_);
+  Scatter(2 * 16 * 4);
+  const auto scattered = CheckRequest(options_, request_);
+  ASSERT_TRUE(scattered.ok()) << scattered.status();
+  EXPECT_EQ(scattered->rows, whole->rows);
+  EXPECT_EQ(scattered->bytes, whole->bytes);
+  EXPECT_EQ(scattered->signature, whole->signature);
+}
+
+TEST_F(ScatteredValidationTest, PiecesMustBeAsLongAsTheTensor) {
+  for (size_t bytes : {127, 129}) {
+    Scatter(bytes);
+    EXPECT_EQ(Error(), absl::StrCat("input 'X' for model 'M' is given in pieces of ", bytes,
+                                    " bytes together where its shape [2,16] takes 128"));
+  }
+}
+
+TEST_F(ScatteredValidationTest, AnInputIsEitherWholeOrInPieces) {
+  Scatter(128);
+  request_.inputs[0].data = data_;
+  EXPECT_THAT(Error(), HasSubstr("'X' for model 'M' is given both as a whole and in pieces"));
+}
+
+TEST_F(ScatteredValidationTest, EveryInputHasAnEntry) {
+  Scatter(128);
+  request_.pieces.resize(2);
+  EXPECT_EQ(Error(), "pieces are given for 2 of 3 inputs for model 'M'");
+}
+
+TEST_F(ScatteredValidationTest, OptionalInputsMayBeScattered) {
+  Scatter(128);
+  const auto without = CheckRequest(options_, request_);
+  const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(data_), 2);
+  request_.inputs[2].type = ElementType::kInt8;
+  request_.inputs[2].shape = {2};
+  request_.pieces[2] = InputPieces(&piece, 1);
+  const auto with = CheckRequest(options_, request_);
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_NE(with->signature, without->signature);
+}
+
+TEST_F(ScatteredValidationTest, StringsAreObjects) {
+  options_.inputs[0].type = ElementType::kString;
+  Scatter(2 * 16 * sizeof(std::string));
+  request_.inputs[0].type = ElementType::kString;
+  EXPECT_THAT(Error(), HasSubstr("holds strings, which cannot be given in pieces"));
 }
 
 TEST_F(RequestValidationTest, UnequalBatchDimensions) {

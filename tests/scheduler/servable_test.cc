@@ -163,6 +163,61 @@ TEST_F(ServableTest, ABatchOfOneRunsOnTheReceivedBufferItself) {
   EXPECT_EQ(seen, received);
 }
 
+// Puts the call's row into pieces that its payload alone owns.
+std::weak_ptr<const void> Scatter(Call* call) {
+  struct Received {
+    std::vector<uint8_t> bytes;
+    std::vector<absl::Span<const uint8_t>> pieces;
+  };
+  auto received = std::make_shared<Received>();
+  const auto* data = reinterpret_cast<const uint8_t*>(call->input());
+  received->bytes.assign(data, data + 2 * sizeof(float));
+  const absl::Span<const uint8_t> bytes(received->bytes);
+  received->pieces = {bytes.first(3), bytes.subspan(3)};
+  call->request->inputs[0].data = nullptr;
+  call->request->pieces.assign(1, received->pieces);
+  call->request->payload = received;
+  return received;
+}
+
+TEST_F(ServableTest, PiecesLiveUntilTheLastRunThatReadsThem) {
+  Create(1, [this](auto inputs, auto* outputs) {
+    gate_.Pass();
+    if (inputs[0].shape[0] > 1) return absl::InternalError("not together");
+    return CopyInputs(inputs, outputs);
+  });
+  Call blocker(0);
+  Block(&blocker);
+  Call withdrawn(1), cancelled(2), retried(3);
+  const auto withdrawn_payload = Scatter(&withdrawn);
+  const auto cancelled_payload = Scatter(&cancelled);
+  const auto retried_payload = Scatter(&retried);
+  for (Call* call : {&withdrawn, &cancelled, &retried}) Submit(call);
+  withdrawn.handle->Cancel();
+  EXPECT_TRUE(withdrawn_payload.expired());
+  gate_.LetOnePass();
+  gate_.AwaitArrived(2);  // the batch of the other two
+  cancelled.handle->Cancel();
+  EXPECT_EQ(cancelled.Wait().status.code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(cancelled_payload.expired()) << "it belongs to the batch that runs";
+  gate_.Open();
+  ASSERT_TRUE(retried.Wait().status.ok()) << retried.response.status;
+  EXPECT_EQ(retried.value(), 3);
+  EXPECT_TRUE(cancelled_payload.expired());
+  servable_->Drain(absl::InfiniteFuture());
+  EXPECT_TRUE(retried_payload.expired());
+}
+
+TEST_F(ServableTest, PiecesOfTheWrongLengthAreRefused) {
+  Create();
+  Call call(1);
+  Scatter(&call);
+  call.request->inputs[0].shape = {2, 2};
+  Submit(&call);
+  EXPECT_EQ(call.Wait().status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(call.response.status.message()), HasSubstr("pieces of 8 bytes"));
+}
+
 TEST_F(ServableTest, RequestsThatGatherRunAsOneBatchAndGetTheirOwnRowsBack) {
   Create();
   Call blocker(0);

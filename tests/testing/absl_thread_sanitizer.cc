@@ -141,6 +141,16 @@ void Notification::WaitForNotification() const {
   __tsan_acquire(const_cast<char*>(reinterpret_cast<const char*>(this)) + sizeof(Mutex));
 }
 
+bool Notification::WaitForNotificationWithTimeout(Duration timeout) const {
+  LIBRARY("_ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE",
+          bool (*)(const Notification*, Duration));
+  const bool notified = library(this, timeout);
+  if (notified) {
+    __tsan_acquire(const_cast<char*>(reinterpret_cast<const char*>(this)) + sizeof(Mutex));
+  }
+  return notified;
+}
+
 bool BlockingCounter::DecrementCount() {
   LIBRARY("_ZN4absl7debian315BlockingCounter14DecrementCountEv", bool (*)(BlockingCounter*));
   __tsan_release(this);

@@ -12,6 +12,7 @@
 #include "engine/inferplan/json_writer.h"
 #include "engine/onnx/tensor_file.h"
 #include "engine/tensor/tensor.h"
+#include "engine/whole_file.h"
 
 namespace inferd::engine {
 namespace {
@@ -53,7 +54,7 @@ class InferplanTest : public ::testing::Test {
   std::string Write(const std::string& name, const std::string& bytes) {
     const fs::path path = root_ / name;
     fs::create_directories(path.parent_path());
-    EXPECT_TRUE(WriteTextFile(path.string(), bytes).ok());
+    EXPECT_TRUE(WriteFile(path.string(), bytes).ok());
     return path.string();
   }
   std::string Read(const std::string& name) {

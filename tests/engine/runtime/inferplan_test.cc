@@ -1,13 +1,11 @@
-// The parts of inferplan: arguments, JSON, .npy files, shapes, comparison of tensors.
+// The parts of inferplan: JSON, shapes, comparison of tensors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "engine/inferplan/arguments.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
-#include "engine/inferplan/npy_file.h"
 #include "engine/inferplan/randomize_weights.h"
 #include "engine/inferplan/tensor_comparison.h"
 #include "engine/ir/text_format.h"
@@ -16,48 +14,7 @@
 namespace inferd::engine {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-CommandSpec Spec() {
-  return {
-      "demo",
-      "MODEL",
-      1,
-      2,
-      "Shows.",
-      {{"--threads", "N", "threads"}, {"--eager", "", "slow"}, {"--shape", "NAME=SHAPE", "shape"}}};
-}
-
-absl::StatusOr<Arguments> Parse(std::vector<const char*> args) {
-  return Arguments::Parse(Spec(), args);
-}
-
-TEST(ArgumentsTest, FlagsAndPositionals) {
-  auto a = Parse({"m.onnx", "--threads", "2", "--eager", "--shape=x=1x2", "--shape", "y=3"});
-  ASSERT_TRUE(a.ok()) << a.status();
-  EXPECT_THAT(a->positional(), ElementsAre("m.onnx"));
-  EXPECT_EQ(*a->get_int("--threads", 1), 2);
-  EXPECT_TRUE(a->has("--eager"));
-  EXPECT_EQ(a->get_map("--shape")->at("x"), "1x2");
-  EXPECT_EQ(a->get_map("--shape")->at("y"), "3");
-  EXPECT_EQ(*a->get_double("--seconds", 2.5), 2.5);
-}
-
-TEST(ArgumentsTest, WhatIsWrongIsNamed) {
-  EXPECT_THAT(std::string(Parse({"m", "--thread", "2"}).status().message()), HasSubstr("--thread"));
-  EXPECT_THAT(std::string(Parse({"m", "--threads"}).status().message()),
-              HasSubstr("needs a value"));
-  EXPECT_THAT(std::string(Parse({"m", "--eager=1"}).status().message()), HasSubstr("no value"));
-  EXPECT_THAT(std::string(Parse({}).status().message()), HasSubstr("MODEL"));
-  EXPECT_THAT(std::string(Parse({"a", "b", "c"}).status().message()), HasSubstr("\"c\""));
-  EXPECT_THAT(
-      std::string(Parse({"m", "--threads", "x"})->get_int("--threads", 1).status().message()),
-      HasSubstr("\"x\""));
-  EXPECT_FALSE(Parse({"m", "--threads", "0,2"})->get_ints("--threads", "1", 1).ok());
-  EXPECT_FALSE(Parse({"m", "--shape", "1x2"})->get_map("--shape").ok());
-  EXPECT_TRUE(Parse({"m", "--", "--threads"}).ok());
-}
 
 TEST(JsonWriterTest, Document) {
   JsonWriter json;
@@ -69,48 +26,7 @@ TEST(JsonWriterTest, Document) {
             "    \"\\u0001\\\\\"\n  ],\n  \"empty\": {}\n}\n");
 }
 
-std::string Npy(const std::string& header, const std::string& data) {
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(header.size() & 255);
-  bytes += static_cast<char>(header.size() >> 8);
-  return bytes + header + data;
-}
-
-TEST(NpyFileTest, Reads) {
-  const float values[] = {1, 2, 3, 4, 5, 6};
-  const std::string data(reinterpret_cast<const char*>(values), sizeof(values));
-  auto t = ParseNpy(Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", data));
-  ASSERT_TRUE(t.ok()) << t.status();
-  EXPECT_EQ(t->shape(), (Shape{2, 3}));
-  EXPECT_THAT(t->values<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
-  auto scalar = ParseNpy(Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (), }", "\1"));
-  ASSERT_TRUE(scalar.ok()) << scalar.status();
-  EXPECT_EQ(scalar->shape().rank(), 0);
-}
-
-TEST(NpyFileTest, RefusesWhatItCannotRead) {
-  const std::string good =
-      Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }", "12345678");
-  ASSERT_TRUE(ParseNpy(good).ok());
-  for (size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(ParseNpy(good.substr(0, n)).ok()) << n;
-  EXPECT_FALSE(ParseNpy(good + "x").ok());
-  EXPECT_FALSE(
-      ParseNpy(Npy("{'descr': '>i8', 'fortran_order': False, 'shape': (1,), }", "12345678")).ok());
-  EXPECT_FALSE(
-      ParseNpy(Npy("{'descr': '<i8', 'fortran_order': True, 'shape': (1,1), }", "12345678")).ok());
-  EXPECT_FALSE(
-      ParseNpy(Npy("{'descr': '<i8', 'fortran_order': False, 'shape': (-1,), }", "12345678")).ok());
-  EXPECT_FALSE(
-      ParseNpy(Npy("{'descr': '<i8', 'shape': (9999999999,9999999999,9999999999)}", "")).ok());
-  EXPECT_FALSE(ParseNpy(Npy("{'shape'", "")).ok());
-}
-
 TEST(ModelInputsTest, Shapes) {
-  EXPECT_EQ(*ParseShape("1x3x224x224"), (Shape{1, 3, 224, 224}));
-  EXPECT_EQ(*ParseShape("scalar"), Shape{});
-  for (const char* bad : {"x", "1x", "1x-2", "axb", "1 x 2y"})
-    EXPECT_FALSE(ParseShape(bad).ok()) << bad;
-
   std::vector<TensorInfo> inputs = {
       {"x",
        ValueType::TensorOf(ElementType::kFloat32,

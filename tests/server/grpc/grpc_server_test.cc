@@ -6,11 +6,14 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "absl/time/clock.h"
 #include "proto/health.grpc.pb.h"
 #include "proto/inference.grpc.pb.h"
+#include "scheduler/admission.h"
+#include "tests/scheduler/fake_executor.h"
 #include "tests/server/testing/fake_models.h"
 
 namespace inferd::server {
@@ -192,9 +195,10 @@ TEST_F(GrpcServerTest, InfersWithRawAndTypedContents) {
   EXPECT_THAT(records_, ::testing::ElementsAre("grpc simple 1 q1 OK", "grpc vector 1  OK"));
 }
 
-TEST_F(GrpcServerTest, LargeTensorsComeBackWhole) {
+// FP32 [1,2000000], more than a transport reads at once.
+inference::ModelInferRequest LargeRequest(const std::string& model) {
   inference::ModelInferRequest request;
-  request.set_model_name("identity");
+  request.set_model_name(model);
   auto* input = request.add_inputs();
   input->set_name("X");
   input->set_datatype("FP32");
@@ -203,10 +207,76 @@ TEST_F(GrpcServerTest, LargeTensorsComeBackWhole) {
   std::string data(8'000'000, '\0');
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i * 31 >> 3);
   request.add_raw_input_contents(data);
+  return request;
+}
+
+TEST_F(GrpcServerTest, LargeTensorsComeBackWhole) {
+  const auto request = LargeRequest("identity");
   inference::ModelInferResponse response;
   const grpc::Status status = Infer(request, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(response.raw_output_contents(0) == data);
+  EXPECT_TRUE(response.raw_output_contents(0) == request.raw_input_contents(0));
+}
+
+TEST_F(GrpcServerTest, TheFrontEndHandsLargeTensorsOnInTheSlicesTheyCameIn) {
+  std::atomic<size_t> pieces{0};
+  std::atomic<bool> joined{false};
+  const std::vector<scheduler::TensorSpec> specs = {{"X", engine::ElementType::kFloat32, {-1, -1}}};
+  repository_.Add("slices", "1", specs, specs, 4, [&](const scheduler::Request& request) {
+    pieces = request.pieces_of(0).size();
+    joined = request.inputs[0].data != nullptr;
+    return testing::Identity()(request);
+  });
+  const auto request = LargeRequest("slices");
+  inference::ModelInferResponse response;
+  ASSERT_TRUE(Infer(request, &response).ok());
+  EXPECT_GT(pieces, 1u);
+  EXPECT_FALSE(joined);
+  EXPECT_TRUE(response.raw_output_contents(0) == request.raw_input_contents(0));
+}
+
+TEST_F(GrpcServerTest, TheSchedulerGathersLargeTensorsForTheExecutor) {
+  std::atomic<bool> aligned{false};
+  scheduler::ServableOptions options;
+  options.model = "scheduled";
+  options.version = "1";
+  options.inputs = {{"X", engine::ElementType::kFloat32, {-1, -1}}};
+  options.outputs = options.inputs;
+  options.batching.max_batch_size = 4;
+  options.instances.emplace_back(
+      scheduler::InstanceOptions{},
+      std::make_unique<scheduler::FunctionExecutor>([&](auto inputs, auto* outputs) {
+        aligned = reinterpret_cast<uintptr_t>(inputs[0].data) % engine::kBufferAlignment == 0;
+        return scheduler::CopyInputs(inputs, outputs);
+      }));
+  auto servable =
+      scheduler::Servable::Create(std::move(options), scheduler::MonotonicClock(), nullptr);
+  ASSERT_TRUE(servable.ok()) << servable.status();
+  repository_.Add(*std::move(servable));
+  const auto request = LargeRequest("scheduled");
+  inference::ModelInferResponse response;
+  const grpc::Status status = Infer(request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(aligned);
+  EXPECT_TRUE(response.raw_output_contents(0) == request.raw_input_contents(0));
+}
+
+TEST_F(GrpcServerTest, ARefusalSaysWhenToTryAgain) {
+  const std::vector<scheduler::TensorSpec> specs = {{"X", engine::ElementType::kFloat32, {4}}};
+  repository_.Add("busy", "1", specs, specs, 1, [](const scheduler::Request&) {
+    return scheduler::Refusal("the queue is full", absl::Milliseconds(1200));
+  });
+  inference::ModelInferRequest request = VectorRequest("r1");
+  request.set_model_name("busy");
+  grpc::ClientContext context;
+  inference::ModelInferResponse response;
+  const grpc::Status status = stub_->ModelInfer(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_message(), "[request id: r1] the queue is full, retry after 1200 ms");
+  const auto& trailing = context.GetServerTrailingMetadata();
+  const auto pushback = trailing.find("grpc-retry-pushback-ms");
+  ASSERT_NE(pushback, trailing.end());
+  EXPECT_EQ(pushback->second, "1200");
 }
 
 TEST_F(GrpcServerTest, ErrorsCarryTheRightCodeAndTheRequestId) {

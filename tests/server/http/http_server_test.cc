@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "scheduler/admission.h"
 #include "server/http/compression.h"
 #include "tests/server/testing/fake_models.h"
 #include "tests/server/testing/raw_http_client.h"
@@ -201,6 +203,33 @@ TEST_F(HttpServerTest, BinaryTensorsBothWays) {
               HasSubstr(R"("parameters":{"binary_data_size":64})"));
   EXPECT_THAT(response.body.substr(0, json_length), HasSubstr(R"("data":[38,38,)"));
   EXPECT_EQ(response.body.substr(json_length), Bytes(std::vector<int32_t>(16, 42)));
+}
+
+TEST_F(HttpServerTest, MisalignedBinaryTensorsStayInTheBody) {
+  Start();
+  const std::vector<scheduler::TensorSpec> specs = {{"A", engine::ElementType::kUint8, {3}},
+                                                    {"B", engine::ElementType::kFloat32, {4}}};
+  std::atomic<size_t> first{99}, second{99};
+  repository_.Add(
+      "odd", "1", specs, specs, 1,
+      [&](const scheduler::Request& request) -> absl::StatusOr<std::vector<engine::Tensor>> {
+        first = request.pieces_of(0).size();
+        second = request.pieces_of(1).size();
+        return std::vector<engine::Tensor>{testing::CopyOf(request, 0),
+                                           testing::CopyOf(request, 1)};
+      });
+  const std::string json =
+      R"({"inputs":[{"name":"A","shape":[3],"datatype":"UINT8",)"
+      R"("parameters":{"binary_data_size":3}},{"name":"B","shape":[4],"datatype":"FP32",)"
+      R"("parameters":{"binary_data_size":16}}]})";
+  const RawResponse response =
+      Infer("odd", json + "abc" + Bytes(std::vector<float>{1, 2, 3, 4.5}),
+            absl::StrCat("Inference-Header-Content-Length: ", json.size(), "\r\n"));
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_THAT(response.body, HasSubstr("\"data\":[97,98,99]"));
+  EXPECT_THAT(response.body, HasSubstr("\"data\":[1,2,3,4.5]"));
+  EXPECT_EQ(first, 0u);
+  EXPECT_EQ(second, 1u);
 }
 
 TEST_F(HttpServerTest, RawRequestIsTheOnlyInput) {
@@ -512,6 +541,21 @@ TEST_F(HttpServerTest, RefusesRequestsOverTheInFlightLimit) {
   models_.vector->ReleaseAll();
   EXPECT_EQ(first.Read().status, 200);
   EXPECT_EQ(Infer("vector", VectorRequest("[1,2,3,4]")).status, 200);
+}
+
+TEST_F(HttpServerTest, ARefusalSaysWhenToTryAgainInWholeSeconds) {
+  Start();
+  const std::vector<scheduler::TensorSpec> specs = {{"X", engine::ElementType::kFloat32, {4}}};
+  const std::pair<int, const char*> cases[] = {{1, "1"}, {1000, "1"}, {1001, "2"}, {7500, "8"}};
+  for (const auto& [milliseconds, seconds] : cases) {
+    repository_.Add("busy", "1", specs, specs, 1, [delay = milliseconds](const auto&) {
+      return scheduler::Refusal("the queue is full", absl::Milliseconds(delay));
+    });
+    const RawResponse refused = Infer("busy", VectorRequest("[1,2,3,4]", R"(,"id":"r1")"));
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(refused.headers.at("retry-after"), seconds);
+    EXPECT_THAT(refused.body, HasSubstr("[request id: r1] the queue is full, retry after"));
+  }
 }
 
 TEST_F(HttpServerTest, ParametersReachTheScheduler) {

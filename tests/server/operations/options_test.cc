@@ -66,10 +66,14 @@ TEST(OptionsTest, OtherActions) {
   EXPECT_EQ(Parse({"--describe-config"})->action, Action::kDescribeConfig);
 }
 
+TEST(OptionsTest, FlagsAloneMeanServe) {
+  EXPECT_EQ(Parse({"--models", "m"})->action, Action::kServe);
+  EXPECT_EQ(Parse({"serve", "--models", "m"})->action, Action::kServe);
+}
+
 TEST(OptionsTest, MistakesSayWhatWasFoundAndWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("no command given"));
   EXPECT_THAT(ErrorOf({"sevre"}), HasSubstr("did you mean serve?"));
-  EXPECT_THAT(ErrorOf({"--models", "m"}), HasSubstr("no command given; allowed: serve"));
   EXPECT_THAT(ErrorOf({"serve"}), HasSubstr("add --models DIR"));
   EXPECT_THAT(ErrorOf({"serve", "--model", "m"}),
               HasSubstr("unknown flag --model; did you mean --models?"));

@@ -1,6 +1,8 @@
 // A repository and servables of which a test decides everything.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -164,13 +166,17 @@ class FakeRepository final : public repository::ModelRepository {
     options.batching.max_batch_size = max_batch_size;
     options.queue.priorities = priorities;
     auto servable = std::make_shared<FakeServable>(std::move(options), std::move(compute));
-    auto model = std::make_shared<repository::ModelVersion>();
-    model->name = name;
-    model->version = version;
-    model->servable = servable;
-    absl::MutexLock lock(&mutex_);
-    models_[{name, version}] = std::move(model);
+    Add(servable);
     return servable;
+  }
+  void Add(std::shared_ptr<scheduler::Servable> servable) {
+    auto model = std::make_shared<repository::ModelVersion>();
+    model->name = servable->options().model;
+    model->version = servable->options().version;
+    model->servable = std::move(servable);
+    const std::pair<std::string, std::string> key(model->name, model->version);
+    absl::MutexLock lock(&mutex_);
+    models_[key] = std::move(model);
   }
   void AddUnavailable(const std::string& name, const std::string& reason) {
     absl::MutexLock lock(&mutex_);
@@ -264,20 +270,33 @@ inline engine::Tensor CopyOf(const engine::TensorView& view) {
   return copy;
 }
 
+// The same of an input of a request, in pieces or not.
+inline engine::Tensor CopyOf(const scheduler::Request& request, size_t input) {
+  const engine::TensorView& view = request.inputs[input];
+  if (request.pieces_of(input).empty()) return CopyOf(view);
+  engine::Tensor copy = engine::Tensor::Allocate(view.type, view.shape).value();
+  auto* out = static_cast<uint8_t*>(copy.view().data);
+  for (absl::Span<const uint8_t> piece : request.pieces_of(input)) {
+    out = std::copy(piece.begin(), piece.end(), out);
+  }
+  return copy;
+}
+
 // OUTPUT = INPUT.
 inline Compute Identity() {
   return [](const scheduler::Request& request) -> absl::StatusOr<std::vector<engine::Tensor>> {
-    return std::vector<engine::Tensor>{CopyOf(request.inputs[0])};
+    return std::vector<engine::Tensor>{CopyOf(request, 0)};
   };
 }
 
 // OUTPUT0 = INPUT0 + INPUT1, OUTPUT1 = INPUT0 - INPUT1, all INT32.
 inline Compute SumAndDifference() {
   return [](const scheduler::Request& request) -> absl::StatusOr<std::vector<engine::Tensor>> {
-    engine::Tensor sum = CopyOf(request.inputs[0]), difference = CopyOf(request.inputs[0]);
+    engine::Tensor sum = CopyOf(request, 0), difference = CopyOf(request, 0);
+    const engine::Tensor other = CopyOf(request, 1);
     for (int64_t i = 0; i < sum.num_elements(); ++i) {
-      sum.mutable_data<int32_t>()[i] += request.inputs[1].as<int32_t>()[i];
-      difference.mutable_data<int32_t>()[i] -= request.inputs[1].as<int32_t>()[i];
+      sum.mutable_data<int32_t>()[i] += other.data<int32_t>()[i];
+      difference.mutable_data<int32_t>()[i] -= other.data<int32_t>()[i];
     }
     return std::vector<engine::Tensor>{std::move(sum), std::move(difference)};
   };

@@ -234,8 +234,8 @@ class BinaryImplementation final : public KernelImplementation {
 
  private:
   struct Plan {
-    Relation relation[2];
-    int full;  // the operand of the output's shape
+    Relation relation[2] = {Relation::kSame, Relation::kSame};
+    int full = 0;  // the operand of the output's shape
   };
 
   static absl::StatusOr<Plan> PlanFor(const NodeSpec& spec) {

@@ -1,11 +1,15 @@
+#include "engine/command_line/nearest_name.h"
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "model_repository/schema/key_table.h"
+#include "absl/strings/str_cat.h"
 
-namespace inferd::repository {
+namespace inferd::engine {
 namespace {
 
 // Damerau-Levenshtein distance with adjacent transpositions (the "optimal string alignment" form).
@@ -58,4 +62,9 @@ std::string NearestName(absl::string_view word, absl::Span<const std::string> na
   return best;
 }
 
-}  // namespace inferd::repository
+std::string DidYouMean(absl::string_view word, absl::Span<const std::string> names) {
+  const std::string nearest = NearestName(word, names);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+}  // namespace inferd::engine
