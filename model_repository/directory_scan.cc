@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -231,8 +230,10 @@ absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& model_path) {
   }
   std::ifstream in(config.path, std::ios::binary);
   if (!in || fs::is_directory(config.path, error)) {
+    // A directory opens, and only fails to be read.
+    const int cause = in ? EISDIR : errno;
     return absl::UnavailableError(
-        absl::StrCat("cannot read ", config.path, ": ", std::strerror(errno)));
+        absl::StrCat("cannot read ", config.path, ": ", std::generic_category().message(cause)));
   }
   config.text.resize(kLargestConfig + 1);
   in.read(config.text.data(), static_cast<std::streamsize>(config.text.size()));

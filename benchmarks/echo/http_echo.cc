@@ -3,8 +3,6 @@
 // understood: requests with a Content-Length, on connections that are kept open.
 #include <malloc.h>
 
-#include <utility>  // before Boost 1.74's asio, which uses std::exchange without it
-
 #include <boost/asio.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -15,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>  // before Boost 1.74's asio, which uses std::exchange without it
 #include <vector>
 
 namespace {

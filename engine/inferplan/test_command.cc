@@ -81,7 +81,7 @@ std::string OperatorOutside(const std::string& model, const std::set<std::string
   // A file that cannot be read is a case that fails, not one to skip.
   if (!uses.ok()) return "";
   for (const OperatorUse& use : *uses) {
-    const std::string name = use.domain.empty() ? use.op : absl::StrCat(use.domain, "::", use.op);
+    std::string name = use.domain.empty() ? use.op : absl::StrCat(use.domain, "::", use.op);
     if (allowed.count(name) == 0) return name;
   }
   return "";

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -74,8 +74,8 @@ absl::StatusOr<ExternalDataReader::File> ExternalDataReader::Open(const std::str
   // The path is canonical, so a link met now was put there after the check above.
   file.fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file.fd < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot open external data file ", path, ": ", std::strerror(errno)));
+    return absl::InvalidArgumentError(absl::StrCat("cannot open external data file ", path, ": ",
+                                                   std::generic_category().message(errno)));
   }
   struct stat st;
   if (fstat(file.fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -106,9 +106,9 @@ absl::StatusOr<BufferRef> ExternalDataReader::Read(const std::string& location, 
     const ssize_t n = pread(file.fd, out + done, step, offset + done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("external data file \"", location, "\" could not be read at offset ",
-                       offset + done, ": ", n < 0 ? std::strerror(errno) : "it was cut short"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "external data file \"", location, "\" could not be read at offset ", offset + done, ": ",
+          n < 0 ? std::generic_category().message(errno) : "it was cut short"));
     }
     done += n;
   }

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <limits>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -83,7 +83,7 @@ absl::StatusOr<std::unique_ptr<onnx::ModelProto>> ReadModelFile(const std::strin
   if (fd < 0) {
     const int error = errno;
     const std::string message =
-        absl::StrCat("cannot open model file ", path, ": ", std::strerror(error));
+        absl::StrCat("cannot open model file ", path, ": ", std::generic_category().message(error));
     if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
     if (error == EACCES) return absl::PermissionDeniedError(message);
     return absl::InvalidArgumentError(message);

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 #include <limits>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "engine/onnx/tensor_proto.h"
@@ -36,9 +36,10 @@ absl::StatusOr<Tensor> Parse(pbio::ZeroCopyInputStream& stream, std::string* nam
 absl::StatusOr<Tensor> ReadTensorFile(const std::string& path, std::string* name) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    const std::string message =
-        absl::StrCat("cannot open tensor file ", path, ": ", std::strerror(errno));
-    return errno == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
+    const int error = errno;
+    const std::string message = absl::StrCat("cannot open tensor file ", path, ": ",
+                                             std::generic_category().message(error));
+    return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
   }
   pbio::FileInputStream stream(fd, 1 << 16);
   stream.SetCloseOnDelete(true);

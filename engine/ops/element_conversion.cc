@@ -65,7 +65,7 @@ int64_t ToInt64(W v) {
   } else {
     if (v >= W{0x1p63}) return std::numeric_limits<int64_t>::max();
     if (v < W{-0x1p63}) return std::numeric_limits<int64_t>::min();
-    return v != v ? 0 : static_cast<int64_t>(v);
+    return std::isnan(v) ? 0 : static_cast<int64_t>(v);
   }
 }
 

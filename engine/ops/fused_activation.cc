@@ -81,9 +81,9 @@ absl::StatusOr<ActivationChain> ReadActivations(const Attributes& attributes) {
   const std::vector<std::string> names = attributes.GetStrings("activations");
   const std::vector<float> params = attributes.GetFloats("activation_params");
   if (params.size() != 2 * names.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("activation_params: found ", params.size(),
-                     " values, expected two for each of ", names.size(), " activations"));
+    return absl::InvalidArgumentError(absl::StrCat("activation_params: found ", params.size(),
+                                                   " values, expected two for each of ",
+                                                   names.size(), " activations"));
   }
   ActivationChain chain;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -54,9 +54,9 @@ BufferPool::~BufferPool() {
 size_t BufferPool::ClassBytes(size_t bytes) {
   constexpr size_t kSmallest = 1024;
   if (bytes <= kSmallest) return kSmallest;
-  // Eight classes to a power of two.
+  // Eight classes to a power of two, so that the step is one as well.
   const size_t step = std::bit_floor(bytes - 1) / 8;
-  return (bytes + step - 1) / step * step;
+  return (bytes + step - 1) & ~(step - 1);
 }
 
 absl::StatusOr<BufferRef> BufferPool::Acquire(size_t bytes) {
