@@ -3,6 +3,11 @@
 // understood: requests with a Content-Length, on connections that are kept open.
 #include <malloc.h>
 
+// Boost 1.74's asio uses std::exchange without including it: this one stays first.
+// clang-format off
+#include <utility>
+// clang-format on
+
 #include <boost/asio.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -13,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>  // before Boost 1.74's asio, which uses std::exchange without it
 #include <vector>
 
 namespace {

@@ -4,7 +4,10 @@
 #include <rapidjson/error/en.h>
 
 #include <cstring>
+#include <optional>
 #include <random>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -144,6 +147,28 @@ const rapidjson::Value* Member(const rapidjson::Value& object, const char* name)
   return it == object.MemberEnd() ? nullptr : &it->value;
 }
 
+// std::in_range takes no bool; a byte has its values and more, which the cast then makes true.
+template <typename T>
+using RangeOf = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+// A JSON number or boolean as T; nullopt where an integer type cannot hold it.
+template <typename T>
+std::optional<T> ElementOf(const rapidjson::Value& v) {
+  if constexpr (std::is_integral_v<T>) {
+    if (v.IsBool()) return static_cast<T>(v.GetBool());
+    if (v.IsUint64() && std::in_range<RangeOf<T>>(v.GetUint64())) {
+      return static_cast<T>(v.GetUint64());
+    }
+    if (v.IsInt64() && std::in_range<RangeOf<T>>(v.GetInt64())) {
+      return static_cast<T>(v.GetInt64());
+    }
+    return std::nullopt;
+  } else {
+    const double number = v.IsBool() ? v.GetBool() : v.GetDouble();
+    return static_cast<T>(static_cast<engine::ComputeType<T>>(number));
+  }
+}
+
 absl::StatusOr<InferTensor> FromJsonInput(const rapidjson::Value& input) {
   auto bad = [](absl::string_view why) { return absl::InvalidArgumentError(std::string(why)); };
   if (!input.IsObject()) return bad("each input is an object");
@@ -176,18 +201,13 @@ absl::StatusOr<InferTensor> FromJsonInput(const rapidjson::Value& input) {
                        int16_t, uint32_t, int32_t, uint64_t, int64_t, bool>(
       type, [&]<typename T>() {
         status = ForEachLeaf(*data, [&](const rapidjson::Value& v) {
-          T element;
-          if (v.IsBool()) {
-            element = static_cast<T>(static_cast<float>(v.GetBool()));
-          } else if (v.IsUint64() && std::is_integral_v<T>) {
-            element = static_cast<T>(v.GetUint64());
-          } else if (v.IsInt64() && std::is_integral_v<T>) {
-            element = static_cast<T>(v.GetInt64());
-          } else if (v.IsNumber()) {
-            element = static_cast<T>(static_cast<engine::ComputeType<T>>(v.GetDouble()));
-          } else {
-            return bad("data must be numbers");
+          if (!v.IsNumber() && !v.IsBool()) return bad("data must be numbers");
+          const std::optional<T> number = ElementOf<T>(v);
+          if (!number.has_value()) {
+            return absl::InvalidArgumentError(
+                absl::StrCat("a value does not fit ", tensor.datatype));
           }
+          const T element = *number;
           tensor.data.append(reinterpret_cast<const char*>(&element), sizeof(T));
           return absl::OkStatus();
         });

@@ -85,6 +85,28 @@ TEST(TensorSource, JsonErrorsNameFileAndPlace) {
       HasSubstr("input 0: data must be numbers"));
 }
 
+TEST(TensorSource, JsonNumbersMustFitTheirType) {
+  auto read = [](const std::string& datatype, const std::string& value) {
+    return ReadInputsJson(Write("n.json", R"({"inputs":[{"name":"x","datatype":")" + datatype +
+                                              R"(","shape":[1],"data":[)" + value + "]}]}"));
+  };
+  for (const auto& [datatype, value] :
+       std::vector<std::pair<std::string, std::string>>{{"UINT8", "256"},
+                                                        {"UINT8", "-1"},
+                                                        {"INT32", "1e300"},
+                                                        {"INT64", "1.5"},
+                                                        {"INT8", "128"}}) {
+    EXPECT_THAT(std::string(read(datatype, value).status().message()),
+                HasSubstr("does not fit " + datatype))
+        << value;
+  }
+  EXPECT_THAT((*read("UINT64", "18446744073709551615"))[0].values<uint64_t>(),
+              ElementsAre(18446744073709551615u));
+  EXPECT_THAT((*read("INT8", "-128"))[0].values<int8_t>(), ElementsAre(-128));
+  EXPECT_TRUE(read("BOOL", "true").ok());
+  EXPECT_THAT((*read("FP32", "3"))[0].values<float>(), ElementsAre(3.0f));
+}
+
 TEST(TensorSource, ShapesFit) {
   EXPECT_THAT(*ConcreteShape(kImage, {}, 4), ElementsAre(4, 1, 8, 8));
   EXPECT_THAT(*ConcreteShape(kImage, {2, 1, 8, 8}, 4), ElementsAre(2, 1, 8, 8));
