@@ -53,6 +53,12 @@ def randomize(model, seed=1):
             numpy_helper.from_array(array.astype(np.float32), node.output[0]))
     del model.graph.node[:]
     model.graph.node.extend(kept)
+    # Random logits make probabilities of 0 and 1, which would hide a difference: show them too.
+    outputs = {o.name for o in model.graph.output}
+    for node in kept:
+        if node.op_type == "Softmax" and node.output[0] in outputs:
+            model.graph.output.append(
+                onnx.helper.make_tensor_value_info(node.input[0], onnx.TensorProto.FLOAT, None))
     return model
 
 
