@@ -57,7 +57,9 @@ class Run {
                          [this, intended](const absl::StatusOr<InferResult>& answer) {
                            const TimePoint now = SteadyClock::now();
                            absl::MutexLock lock(&mutex_);
-                           // Membership goes by the arrival, so that slow answers count too.
+                           // Throughput is what is answered within the window; latencies are those
+                           // of the window's arrivals, so that slow answers count too.
+                           if (answer.ok() && now >= begin_ && now < end_) ++result_.completed;
                            if (intended >= begin_) Record(answer.status(), intended, now);
                            --outstanding_;
                          });
@@ -67,9 +69,7 @@ class Run {
 
   LoadResult Take() {
     absl::MutexLock lock(&mutex_);
-    // Answers to open-loop arrivals may come long after the last arrival; counting them within the
-    // window would report a throughput that never was.
-    result_.seconds = std::chrono::duration<double>(std::max(end_, last_answer_) - begin_).count();
+    result_.seconds = std::chrono::duration<double>(end_ - begin_).count();
     std::sort(result_.latencies.begin(), result_.latencies.end());
     return std::move(result_);
   }
@@ -83,7 +83,10 @@ class Run {
                          const bool more = now < end_;
                          {
                            absl::MutexLock lock(&mutex_);
-                           if (now >= begin_ && more) Record(answer.status(), sent, now);
+                           if (now >= begin_ && more) {
+                             Record(answer.status(), sent, now);
+                             if (answer.ok()) ++result_.completed;
+                           }
                            if (!more) --outstanding_;
                          }
                          if (more) SendClosed();
@@ -92,7 +95,6 @@ class Run {
 
   void Record(const absl::Status& status, TimePoint sent, TimePoint now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    last_answer_ = std::max(last_answer_, now);
     if (status.ok()) {
       ++result_.ok;
       result_.latencies.push_back(std::chrono::nanoseconds(now - sent).count());
@@ -114,7 +116,6 @@ class Run {
   TimePoint begin_, end_;
   absl::Mutex mutex_;
   int64_t outstanding_ ABSL_GUARDED_BY(mutex_) = 0;
-  TimePoint last_answer_ ABSL_GUARDED_BY(mutex_);
   LoadResult result_ ABSL_GUARDED_BY(mutex_);
 };
 

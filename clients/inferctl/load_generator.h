@@ -26,17 +26,18 @@ struct LoadOptions {
 };
 
 struct LoadResult {
-  int64_t ok = 0;
+  int64_t ok = 0;  // successful requests of the window (open loop: that arrived in it)
   int64_t dropped = 0;
   std::map<std::string, int64_t> errors;  // by status code
   std::string first_error;                // its whole text
   double seconds = 0;                     // length of the counted window
+  int64_t completed = 0;  // successful answers that came within it, whenever they were asked for
   // Of successful requests, in nanoseconds, sorted. Counted from the moment a request was meant to
   // be sent: an open-loop request that left late because the client or server stalled has waited
   // all the same (no coordinated omission).
   std::vector<int64_t> latencies;
 
-  double Throughput() const { return seconds > 0 ? static_cast<double>(ok) / seconds : 0; }
+  double Throughput() const { return seconds > 0 ? static_cast<double>(completed) / seconds : 0; }
   // The latency that a share `q` of requests does not exceed; zero without any.
   absl::Duration Quantile(double q) const;
   absl::Duration Mean() const;
