@@ -193,7 +193,8 @@ class Inferctl(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tmp:
             path = pathlib.Path(tmp) / "bench.json"
             for mode in (["--concurrency", "1,4"], ["--rate", "100"]):
-                result = self.run_inferctl("bench", "digits", *mode, "--duration", "300ms",
+                # No latency budget: on a busy machine a budget would refuse some requests.
+                result = self.run_inferctl("bench", "simple", *mode, "--duration", "300ms",
                                            "--warmup", "50ms", "--json", str(path))
                 self.assertEqual(result.returncode, 0, result.stderr)
                 for row in json.loads(path.read_text())["results"]:
