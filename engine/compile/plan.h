@@ -23,7 +23,7 @@ enum class SlotHome : uint8_t {
   kBuffer,    // index: Plan::buffers; memory that outlives the segment
   kStrings,   // index: Plan::strings; string objects of the context
   kCarried,   // index: value id; computed by an earlier segment
-  kDynamic,   // allocated by its kernel at run time
+  kDynamic,   // allocated or handed over by its kernel at run time
 };
 
 // One tensor of a plan: a value in one layout. Slots may share memory.
@@ -45,6 +45,7 @@ struct Step {
   // Null: copies operand 0 to the output (both plain).
   std::unique_ptr<Kernel> kernel;
   const ExecutionProvider* provider = nullptr;  // whose device and stream it runs on
+  const Node* node = nullptr;                   // only where it has bodies
   // Operands are Plan::operands[first_operand, ...): inputs, then outputs; -1 where absent.
   int first_operand = 0;
   int num_inputs = 0;
@@ -89,7 +90,7 @@ struct Plan {
   std::unique_ptr<const SegmentState> continuation;
   std::vector<int> wanted_values;
   std::vector<int> dynamic_values;
-  bool has_dynamic_outputs = false;  // some kernel allocates its outputs
+  bool has_dynamic_outputs = false;  // some slot is SlotHome::kDynamic
 
   // Constants made for this plan: folded values and constants in another layout.
   std::vector<Tensor> folded;

@@ -25,6 +25,22 @@ bool IsAlias(const OpDef& op) {
   return op.is_reshape || (op.domain.empty() && op.name == "Identity");
 }
 
+// Types may be known only now: a kernel written for tensors must never see a composite.
+absl::Status CheckComposites(const NodeSpec& spec) {
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (spec.inputs[i].type != ElementType::kComposite) continue;
+    const FormalParameter* parameter = spec.op().input_parameter(static_cast<int>(i));
+    if (parameter == nullptr || parameter->types.empty() ||
+        parameter->types.contains(ElementType::kComposite)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.node->display_name(), ": input ", i, " (", parameter->name, ") is a ",
+                     spec.inputs[i].value_type->ToString(), ", expected a tensor"));
+  }
+  return absl::OkStatus();
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(const PlanSettings& settings, Specialization segment, int threads)
@@ -233,9 +249,14 @@ class PlanBuilder {
 
   absl::Status AddNode(int n) {
     const GraphIndex::NodeEntry& entry = index_.nodes()[n];
-    if (!settings_.plain_memory && IsAlias(entry.node->op())) return AddAlias(entry);
+    // A composite is handed from kernel to kernel, each in a slot of its own.
+    if (!settings_.plain_memory && IsAlias(entry.node->op()) &&
+        state(entry.inputs[0]).type != ElementType::kComposite) {
+      return AddAlias(entry);
+    }
 
     NodeSpec spec = MakeSpec(entry);
+    RETURN_IF_ERROR(CheckComposites(spec));
     ASSIGN_OR_RETURN(SelectedKernel selected, SelectKernel(settings_.providers, spec));
     std::vector<int> inputs(entry.inputs.size(), -1);
     for (size_t i = 0; i < entry.inputs.size(); ++i) {
@@ -247,6 +268,7 @@ class PlanBuilder {
     const std::vector<int> outputs = AddOutputSlots(n, selected.layouts.outputs, &inputs);
     NodeReport report = Report(*entry.node, selected);
     AddStep(inputs, outputs, std::move(report), std::move(selected));
+    if (!entry.node->bodies().empty()) plan_->steps.back().node = entry.node;
     return absl::OkStatus();
   }
 
@@ -267,7 +289,7 @@ class PlanBuilder {
       if (id == kAbsent) continue;
       const Layout layout = layouts.empty() ? Layout::Plain() : layouts[i];
       const ValueState& v = state(id);
-      if (entry.node->op().dynamic_outputs) {
+      if (entry.node->op().dynamic_outputs || v.type == ElementType::kComposite) {
         outputs[i] = slots_.AddExternal({v.type, Shape{}, layout, nullptr}, SlotHome::kDynamic, 0);
       } else {
         const int in_place = i == 0 && inputs != nullptr ? InPlaceSlot(entry, *inputs, layout) : -1;
@@ -384,7 +406,9 @@ class PlanBuilder {
       }
       plan_->continuation = std::make_unique<const SegmentState>(std::move(segment_.end));
     }
-    plan_->has_dynamic_outputs = !segment_.dynamic.empty();
+    plan_->has_dynamic_outputs =
+        std::any_of(plan_->slots.begin(), plan_->slots.end(),
+                    [](const Slot& slot) { return slot.home == SlotHome::kDynamic; });
     plan_->byte_counter = settings_.byte_counter;
     if (plan_->byte_counter != nullptr) *plan_->byte_counter += plan_->held_bytes;
   }

@@ -19,13 +19,6 @@ absl::Status Annotate(const Node& node, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(node.display_name(), ": ", status.message()));
 }
 
-bool HasSubgraph(const Node& node) {
-  return std::any_of(node.attributes().begin(), node.attributes().end(), [](const auto& entry) {
-    return std::holds_alternative<std::shared_ptr<Graph>>(entry.second) ||
-           std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(entry.second);
-  });
-}
-
 // Types and contents of a node's inputs as one segment knows them.
 class SegmentInference final : public InferenceContext {
  public:
@@ -74,7 +67,9 @@ class Specializer {
   absl::StatusOr<Specialization> Run() {
     for (int id = 0; id < index_.num_values(); ++id) {
       const ValueState& v = state_.values[id];
-      if (v.available) types_[id] = ValueType::TensorOf(v.type, v.shape);
+      if (!v.available) continue;
+      types_[id] = v.type == ElementType::kComposite ? index_.value(id).type()
+                                                     : ValueType::TensorOf(v.type, v.shape);
     }
     for (size_t n = 0; n < index_.nodes().size(); ++n) RETURN_IF_ERROR(Visit(n));
     return Collect();
@@ -115,9 +110,8 @@ class Specializer {
       const int id = entry.outputs[i];
       if (id == kAbsent) continue;
       if (!outputs[i].is_tensor()) {
-        return absl::UnimplementedError(absl::StrCat(entry.node->display_name(), ": output ", i,
-                                                     " is a ", outputs[i].ToString(),
-                                                     "; the runtime carries tensors only"));
+        views[i].type = ElementType::kComposite;
+        continue;
       }
       views[i].type = outputs[i].element;
       const std::optional<Shape> shape = outputs[i].shape.concrete();
@@ -140,7 +134,8 @@ class Specializer {
     if (!concrete && !op.dynamic_outputs) {
       // The shape function needs a value that the schema does not list: wait for all of them.
       for (int id : entry.inputs) {
-        if (id != kAbsent && !state_.values[id].known.defined()) wants_[n].push_back(id);
+        if (id == kAbsent || state_.values[id].known.defined()) continue;
+        if (state_.values[id].type != ElementType::kComposite) wants_[n].push_back(id);
       }
       if (!wants_[n].empty()) return absl::OkStatus();
       return absl::InternalError(absl::StrCat(
@@ -157,7 +152,7 @@ class Specializer {
       if (op.dynamic_outputs) continue;
       v.available = true;
       v.shape = views[i].shape;
-      types_[id] = ValueType::TensorOf(v.type, v.shape);
+      types_[id] = outputs[i].is_tensor() ? ValueType::TensorOf(v.type, v.shape) : outputs[i];
     }
     return absl::OkStatus();
   }
@@ -170,7 +165,12 @@ class Specializer {
 
   bool Foldable(const GraphIndex::NodeEntry& entry, const std::vector<TensorView>& outputs) const {
     const OpDef& op = entry.node->op();
-    if (!op.is_deterministic || op.reference == nullptr || HasSubgraph(*entry.node)) return false;
+    if (!op.is_deterministic || op.reference == nullptr || !entry.node->bodies().empty()) {
+      return false;
+    }
+    for (const TensorView& view : outputs) {
+      if (view.type == ElementType::kComposite) return false;
+    }
     if (DependsOnShapesOnly(op)) return true;
     if (!options_.fold) return false;
     int64_t bytes = 0;

@@ -35,6 +35,19 @@ void Node::AddOrigins(const Node& other) {
   }
 }
 
+std::vector<std::shared_ptr<Graph>> Node::bodies() const {
+  std::vector<std::shared_ptr<Graph>> found;
+  for (const auto& [name, attribute] : attributes_) {
+    if (const auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute)) {
+      found.push_back(*body);
+    }
+    if (const auto* several = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute)) {
+      found.insert(found.end(), several->begin(), several->end());
+    }
+  }
+  return found;
+}
+
 Graph::Graph(std::string name) : name_(std::move(name)), index_(std::make_unique<Index>()) {}
 Graph::~Graph() = default;
 
@@ -72,7 +85,7 @@ Value* Graph::AddConstant(std::string name, Tensor tensor) {
   return value;
 }
 
-Value* Graph::AddCaptured(const Value* outer) {
+Value* Graph::AddCaptured(Value* outer) {
   for (Value* captured : captures_) {
     if (captured->captured_ == outer) return captured;
   }
@@ -80,6 +93,25 @@ Value* Graph::AddCaptured(const Value* outer) {
   value->captured_ = outer;
   captures_.push_back(value);
   return value;
+}
+
+Value* Graph::MakeCaptureInput(Value* outer) {
+  auto it = std::find_if(captures_.begin(), captures_.end(),
+                         [&](const Value* v) { return v->captured_ == outer; });
+  if (it == captures_.end()) return AddInput(outer->name(), outer->type());
+  Value* value = *it;
+  captures_.erase(it);
+  value->captured_ = nullptr;
+  value->graph_input_ = true;
+  inputs_.push_back(value);
+  return value;
+}
+
+void Graph::BindInput(int i, Tensor tensor) {
+  Value* value = inputs_[i];
+  inputs_.erase(inputs_.begin() + i);
+  value->graph_input_ = false;
+  MakeConstant(value, std::move(tensor));
 }
 
 Value* Graph::AddValue(std::string name, ValueType type) {
@@ -214,22 +246,7 @@ void Graph::RemoveNode(Node* node) {
 }
 
 int Graph::RemoveDead() {
-  // Values that a node's subgraphs capture have no use entry here.
-  absl::flat_hash_set<const Value*> captured;
-  auto note_captures = [&](const Graph& body) {
-    for (const Value* value : body.captures()) captured.insert(value->captured());
-  };
-  for (const auto& node : nodes_) {
-    for (const auto& [name, attribute] : node->attributes()) {
-      if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute)) note_captures(**body);
-      if (auto* bodies = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute)) {
-        for (const auto& b : *bodies) note_captures(*b);
-      }
-    }
-  }
-  auto needed = [&](const Value* v) {
-    return v != nullptr && (!v->uses_.empty() || IsOutput(v) || captured.contains(v));
-  };
+  auto needed = [&](const Value* v) { return v != nullptr && (!v->uses_.empty() || IsOutput(v)); };
   absl::flat_hash_set<const Node*> dead;
   // Backwards, so that a node's consumers have been judged before it.
   for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
@@ -257,7 +274,7 @@ int Graph::RemoveDead() {
 
 absl::Status Graph::SortTopologically() {
   // Kahn's algorithm; among ready nodes the earlier one goes first, so a sorted list stays as it
-  // is. A body's captures order its node too.
+  // is.
   absl::flat_hash_map<const Node*, int> position;
   for (size_t i = 0; i < nodes_.size(); ++i) position[nodes_[i].get()] = static_cast<int>(i);
   std::vector<int> waiting_for(nodes_.size(), 0);
@@ -271,16 +288,6 @@ absl::Status Graph::SortTopologically() {
   };
   for (size_t i = 0; i < nodes_.size(); ++i) {
     for (const Value* input : nodes_[i]->inputs_) depends(static_cast<int>(i), input);
-    for (const auto& [name, attribute] : nodes_[i]->attributes_) {
-      if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute)) {
-        for (const Value* v : (*body)->captures()) depends(static_cast<int>(i), v->captured());
-      }
-      if (auto* bodies = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute)) {
-        for (const auto& b : *bodies) {
-          for (const Value* v : b->captures()) depends(static_cast<int>(i), v->captured());
-        }
-      }
-    }
   }
   std::vector<int> heap;  // min-heap of ready positions
   const auto later = std::greater<int>();

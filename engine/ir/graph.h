@@ -45,9 +45,9 @@ class Value {
   const Tensor& constant() const { return constant_; }
   bool is_constant() const { return constant_.defined(); }
   bool is_graph_input() const { return graph_input_; }
-  // In a subgraph: the value of an enclosing graph this one stands for, matched by name; null
+  // In a body that is being imported: the value of the enclosing graph this one stands for; null
   // otherwise. A captured value has no producer here.
-  const Value* captured() const { return captured_; }
+  Value* captured() const { return captured_; }
 
   // Uses by nodes of the same graph. Graph outputs are not uses: see Graph::IsOutput.
   const std::vector<Use>& uses() const { return uses_; }
@@ -60,7 +60,7 @@ class Value {
   Node* producer_ = nullptr;
   int producer_output_ = 0;
   bool graph_input_ = false;
-  const Value* captured_ = nullptr;
+  Value* captured_ = nullptr;
   Tensor constant_;
   std::vector<Use> uses_;
 };
@@ -86,6 +86,8 @@ class Node {
 
   const Attributes& attributes() const { return attributes_; }
   Attributes& attributes() { return attributes_; }
+  // The graphs among the attributes, in attribute order: what the node runs by itself.
+  std::vector<std::shared_ptr<Graph>> bodies() const;
 
  private:
   friend class Graph;
@@ -110,8 +112,13 @@ class Graph {
   // Values. An empty or taken name is replaced by a fresh one derived from it.
   Value* AddInput(std::string name, ValueType type);
   Value* AddConstant(std::string name, Tensor tensor);
-  // A value of the enclosing graph used inside this subgraph.
-  Value* AddCaptured(const Value* outer);
+  // A value of the enclosing graph used inside this body, until its node is made: see
+  // engine/ir/lift_captures.h.
+  Value* AddCaptured(Value* outer);
+  // The input that carries `outer` from now on, in the place of the captured value if there is one.
+  Value* MakeCaptureInput(Value* outer);
+  // Input i has this value on every run: a constant, and no input any more.
+  void BindInput(int i, Tensor tensor);
   // For values the importer meets before their producer, and for new node outputs.
   Value* AddValue(std::string name, ValueType type = {});
   Value* FindValue(absl::string_view name) const;  // null where there is none

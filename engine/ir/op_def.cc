@@ -15,13 +15,13 @@ namespace {
 using Option = FormalParameter::Option;
 
 int MaxCount(const std::vector<FormalParameter>& parameters) {
-  if (!parameters.empty() && parameters.back().option == Option::kVariadic) return INT_MAX;
+  if (!parameters.empty() && IsVariadic(parameters.back().option)) return INT_MAX;
   return static_cast<int>(parameters.size());
 }
 
 const FormalParameter* ParameterAt(const std::vector<FormalParameter>& parameters, int i) {
   if (i < static_cast<int>(parameters.size())) return &parameters[i];
-  if (!parameters.empty() && parameters.back().option == Option::kVariadic) {
+  if (!parameters.empty() && IsVariadic(parameters.back().option)) {
     return &parameters.back();
   }
   return nullptr;
@@ -57,7 +57,16 @@ void CheckOperands(absl::string_view side, const std::vector<Value*>& values,
       continue;
     }
     const ValueType& type = values[i]->type();
-    if (!type.is_tensor() || type.element == ElementType::kUndefined) continue;
+    if (!type.is_tensor()) {
+      // Without a constraint anything goes: Identity, captures of a body.
+      if (!parameter->types.empty() && !parameter->types.contains(ElementType::kComposite)) {
+        faults.push_back(absl::StrCat(side, " ", i, " (", parameter->name, ") is a ",
+                                      type.ToString(), "; supported are tensors of ",
+                                      parameter->types.ToString()));
+      }
+      continue;
+    }
+    if (type.element == ElementType::kUndefined) continue;
     if (!parameter->types.empty() && !parameter->types.contains(type.element)) {
       faults.push_back(absl::StrCat(side, " ", i, " (", parameter->name, ") has element type ",
                                     ElementTypeName(type.element), "; supported are ",
@@ -97,8 +106,9 @@ class GraphInference final : public InferenceContext {
 int OpDef::min_inputs() const {
   int count = 0;
   for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-    // A variadic stands for at least one operand, as in the standard.
-    if (inputs[i].option != Option::kOptional) count = i + 1;
+    if (inputs[i].option == Option::kRequired || inputs[i].option == Option::kVariadic) {
+      count = i + 1;
+    }
   }
   return count;
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "engine/ir/lift_captures.h"
 #include "engine/ir/text_format.h"
 #include "engine/ops/op_def.h"
 #include "engine/status_macros.h"
@@ -375,6 +376,7 @@ class Parser {
     if (Accept("@")) {
       ASSIGN_OR_RETURN(node_name, QuotedString());
     }
+    LiftCaptures(*def, inputs, attributes);
     std::vector<Value*> outputs;
     for (const std::string& name : names) {
       outputs.push_back(name == "_" ? nullptr : graph.AddValue(name));

@@ -28,6 +28,37 @@ std::string SymbolicShape::ToString() const {
       "]");
 }
 
+namespace {
+
+SymbolicShape CommonShape(const SymbolicShape& a, const SymbolicShape& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return {};
+  SymbolicShape common = SymbolicShape::OfRank(a.rank());
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a[i] == b[i]) common[i] = a[i];
+  }
+  return common;
+}
+
+}  // namespace
+
+ValueType CommonType(const ValueType& a, const ValueType& b) {
+  const auto unknown = [](const ValueType& t) {
+    return t.is_tensor() && t.element == ElementType::kUndefined;
+  };
+  if (unknown(a) || unknown(b)) {
+    ValueType known = unknown(a) ? b : a;
+    if (known.is_tensor()) known.shape = {};
+    return known;
+  }
+  ValueType common = a;
+  if (a.kind != b.kind || a.element != b.element) return {};
+  common.shape = CommonShape(a.shape, b.shape);
+  if (a.inner != nullptr && b.inner != nullptr) {
+    common.inner = std::make_shared<const ValueType>(CommonType(*a.inner, *b.inner));
+  }
+  return common;
+}
+
 std::string ValueType::ToString() const {
   switch (kind) {
     case Kind::kTensor:

@@ -74,9 +74,31 @@ struct ValueType {
   static ValueType TensorOf(ElementType e, SymbolicShape s = {}) {
     return {Kind::kTensor, e, std::move(s), nullptr};
   }
+  static ValueType SequenceOf(ValueType element) {
+    return {Kind::kSequence,
+            ElementType::kUndefined,
+            {},
+            std::make_shared<const ValueType>(std::move(element))};
+  }
+  static ValueType OptionalOf(ValueType value) {
+    return {Kind::kOptional,
+            ElementType::kUndefined,
+            {},
+            std::make_shared<const ValueType>(std::move(value))};
+  }
+  static ValueType MapOf(ElementType key, ValueType value) {
+    return {Kind::kMap, key, {}, std::make_shared<const ValueType>(std::move(value))};
+  }
   bool is_tensor() const { return kind == Kind::kTensor; }
+  bool is_sequence() const { return kind == Kind::kSequence; }
+  bool is_optional() const { return kind == Kind::kOptional; }
   // "float[batch,3]", "seq(float[?])", "map(int64,float[...])".
   std::string ToString() const;
 };
+
+// What is true of a value that has one of two types: what both agree on. Unknown parts of one give
+// way to those of the other only where `element` types are concerned; a dimension or rank that
+// differs or is unknown in one is unknown.
+ValueType CommonType(const ValueType& a, const ValueType& b);
 
 }  // namespace inferd::engine

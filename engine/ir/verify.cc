@@ -13,24 +13,13 @@ absl::Status Violation(const Node& node, absl::string_view what) {
   return absl::InternalError(absl::StrCat("graph verifier: node ", node.display_name(), " ", what));
 }
 
-absl::Status VerifyBodies(const Node& node, const absl::flat_hash_set<const Value*>& available) {
-  auto verify_body = [&](const Graph& body) -> absl::Status {
-    for (const Value* value : body.captures()) {
-      // A value captured from further out is a capture of this graph too, hence available.
-      if (!value->captured()->is_constant() && !available.contains(value->captured())) {
-        return Violation(node, absl::StrCat("has a body that captures \"", value->name(),
-                                            "\", which is not computed before it"));
-      }
+absl::Status VerifyBodies(const Node& node) {
+  for (const std::shared_ptr<Graph>& body : node.bodies()) {
+    if (!body->captures().empty()) {
+      return Violation(node, absl::StrCat("has a body that captures \"",
+                                          body->captures().front()->name(), "\""));
     }
-    return Verify(body);
-  };
-  for (const auto& [name, attribute] : node.attributes()) {
-    if (auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute)) {
-      RETURN_IF_ERROR(verify_body(**body));
-    }
-    if (auto* bodies = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute)) {
-      for (const auto& b : *bodies) RETURN_IF_ERROR(verify_body(*b));
-    }
+    RETURN_IF_ERROR(Verify(*body));
   }
   return absl::OkStatus();
 }
@@ -39,7 +28,6 @@ absl::Status VerifyBodies(const Node& node, const absl::flat_hash_set<const Valu
 
 absl::Status Verify(const Graph& graph) {
   absl::flat_hash_set<const Value*> available(graph.inputs().begin(), graph.inputs().end());
-  available.insert(graph.captures().begin(), graph.captures().end());
   for (const auto& node : graph.nodes()) {
     for (int i = 0; i < node->num_inputs(); ++i) {
       const Value* input = node->input(i);
@@ -58,7 +46,7 @@ absl::Status Verify(const Graph& graph) {
     if (absl::Status status = CheckNode(*node); !status.ok()) {
       return absl::InternalError(absl::StrCat("graph verifier: ", status.message()));
     }
-    RETURN_IF_ERROR(VerifyBodies(*node, available));
+    RETURN_IF_ERROR(VerifyBodies(*node));
     for (int i = 0; i < node->num_outputs(); ++i) {
       const Value* output = node->output(i);
       if (output == nullptr) continue;

@@ -68,6 +68,14 @@ class KernelContext {
   ThreadPool& threads() const { return stream().threads(); }
   // For operators with dynamic_outputs alone: memory for output i once its shape is known.
   virtual absl::StatusOr<TensorView> AllocateOutput(int i, const Shape& shape) = 0;
+  // For operators with dynamic_outputs, and for composite outputs of any: output i is this tensor
+  // from now on, without a copy. INVALID_ARGUMENT where its element type is not the output's.
+  virtual absl::Status SetOutput(int i, Tensor tensor);
+  // For operators with bodies: runs the graph in attribute `body`. `inputs`: one view per formal
+  // input of the body, then one per capture, as they stand behind the node's own inputs. The
+  // same contract as Context::Run; views may lie in tensors of `outputs`.
+  virtual absl::Status RunBody(absl::string_view body, absl::Span<const TensorView> inputs,
+                               std::vector<Tensor>* outputs);
 };
 
 // A ready-to-run implementation of one node for fixed shapes and layouts. Immutable: Run is

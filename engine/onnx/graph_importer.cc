@@ -100,6 +100,10 @@ absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_bod
       return absl::InvalidArgumentError(
           absl::StrCat("graph input \"", input.name(), "\" has no element type"));
     }
+    // Exporters write the types of one iteration; a body may see others. The rank helps old opsets.
+    if (is_body && type->is_tensor() && type->shape.has_rank()) {
+      type->shape = SymbolicShape::OfRank(type->shape.rank());
+    }
     scope.Bind(
         input.name(),
         scope.graph().AddInput(absl::StrCat(scope.frame().prefix, input.name()), *std::move(type)));

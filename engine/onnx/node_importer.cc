@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/ir/lift_captures.h"
 #include "engine/onnx/graph_importer.h"
 #include "engine/onnx/node_order.h"
 #include "engine/onnx/opset/rules.h"
@@ -108,12 +109,12 @@ absl::StatusOr<Tensor> ConstantTensor(const AttributeValue& value) {
 absl::Status AddCheckedNode(ImportSession& session, Graph& graph, const OpDef& op, std::string name,
                             std::vector<Value*> inputs, std::vector<Value*> outputs,
                             Attributes attributes) {
+  LiftCaptures(op, inputs, attributes);
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   while (!outputs.empty() && outputs.back() == nullptr) outputs.pop_back();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FormalParameter* parameter = op.input_parameter(static_cast<int>(i));
-    if (inputs[i] == nullptr && parameter != nullptr &&
-        parameter->option == FormalParameter::Option::kVariadic) {
+    if (inputs[i] == nullptr && parameter != nullptr && IsVariadic(parameter->option)) {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", i, " (", parameter->name, ") is missing"));
     }

@@ -35,12 +35,14 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterGemmOps(registry);
   RegisterGroupNormalizationOps(registry);
   RegisterIdentityOps(registry);
+  RegisterIfOps(registry);
   RegisterInternalOps(registry);
   RegisterLabelEncoderOps(registry);
   RegisterLayerNormalizationOps(registry);
   RegisterLinearClassifierOps(registry);
   RegisterLinearRegressorOps(registry);
   RegisterLogicalOps(registry);
+  RegisterLoopOps(registry);
   RegisterLpNormalizationOps(registry);
   RegisterLpPoolOps(registry);
   RegisterLrnOps(registry);
@@ -48,13 +50,18 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterMaxPoolOps(registry);
   RegisterNonZeroOps(registry);
   RegisterOneHotOps(registry);
+  RegisterOptionalOps(registry);
   RegisterPadOps(registry);
   RegisterRangeOps(registry);
   RegisterReduceOps(registry);
   RegisterReshapeOps(registry);
   RegisterResizeOps(registry);
   RegisterReverseSequenceOps(registry);
+  RegisterScanOps(registry);
   RegisterScatterOps(registry);
+  RegisterSequenceMapOps(registry);
+  RegisterSequenceOps(registry);
+  RegisterSequenceTensorOps(registry);
   RegisterShapeOps(registry);
   RegisterSliceOps(registry);
   RegisterSoftmaxOps(registry);
@@ -64,8 +71,8 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterTreeEnsembleClassifierOps(registry);
   RegisterTreeEnsembleOps(registry);
   RegisterTreeEnsembleRegressorOps(registry);
-  RegisterTriluOps(registry);
   RegisterTrigonometricOps(registry);
+  RegisterTriluOps(registry);
   RegisterWhereOps(registry);
 }
 

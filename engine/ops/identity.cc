@@ -1,18 +1,20 @@
 // Identity: the value itself, of any type.
-#include "absl/strings/str_cat.h"
 #include "engine/ops/all_ops.h"
 #include "engine/ops/copy_kernel.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
+#include "engine/status_macros.h"
 
 namespace inferd::engine {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
-  if (spec.input(0).value_type != nullptr && !spec.input(0).value_type->is_tensor()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "Identity of ", spec.input(0).value_type->ToString(), ": only tensors have a kernel"));
+  if (spec.input(0).type == ElementType::kComposite) {
+    return MakeKernel([](KernelContext& context) -> absl::Status {
+      ASSIGN_OR_RETURN(Tensor copy, Tensor::CopyOf(context.input(0)));
+      return context.SetOutput(0, std::move(copy));
+    });
   }
   return MakeCopyKernel();
 }

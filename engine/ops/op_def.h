@@ -24,7 +24,8 @@ struct NodeSpec;  // engine/kernel/kernel.h
 
 // A formal input or output.
 struct FormalParameter {
-  enum class Option : uint8_t { kRequired, kOptional, kVariadic };
+  // kVariadic: one or more operands; kRepeated: any number, none included.
+  enum class Option : uint8_t { kRequired, kOptional, kVariadic, kRepeated };
 
   absl::string_view name;
   // Parameters with the same non-empty type variable ("T") have the same element type; an empty
@@ -33,6 +34,11 @@ struct FormalParameter {
   ElementTypeSet types;
   Option option = Option::kRequired;
 };
+
+inline bool IsVariadic(FormalParameter::Option option) {
+  return option == FormalParameter::Option::kVariadic ||
+         option == FormalParameter::Option::kRepeated;
+}
 
 struct AttributeSpec {
   enum class Kind : uint8_t {
@@ -107,7 +113,8 @@ struct OpDef {
   bool is_elementwise = false;
   // Same inputs, same outputs; false for the random family. Only then may it be folded.
   bool is_deterministic = true;
-  // Output shapes depend on the data itself (NonZero): the kernel allocates its outputs.
+  // Output shapes depend on the data itself (NonZero) or on a body (If): the kernel allocates its
+  // outputs or hands them over.
   bool dynamic_outputs = false;
 
   // Arity from the formal parameters; max is INT_MAX for a variadic.

@@ -19,4 +19,10 @@ inline FormalParameter VariadicParameter(absl::string_view name, absl::string_vi
   return {name, type_variable, types, FormalParameter::Option::kVariadic};
 }
 
+// Any number of operands, none included.
+inline FormalParameter RepeatedParameter(absl::string_view name, absl::string_view type_variable,
+                                         ElementTypeSet types) {
+  return {name, type_variable, types, FormalParameter::Option::kRepeated};
+}
+
 }  // namespace inferd::engine

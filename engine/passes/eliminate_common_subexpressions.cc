@@ -60,12 +60,11 @@ absl::StatusOr<int> EliminateCommonSubexpressions(Graph& graph, const OpRegistry
     auto [it, fresh] = first.emplace(*key, node);
     if (fresh) continue;
     Node* kept = it->second;
-    // Both must compute every output that is used, and none may be captured by a subgraph.
+    // Both must compute every output that is used.
     bool replaceable = true;
     for (int i = 0; i < node->num_outputs(); ++i) {
       if (node->output(i) == nullptr) continue;
-      replaceable = replaceable && kept->output(i) != nullptr &&
-                    (rewriter.IsInternal(node->output(i)) || graph.IsOutput(node->output(i)));
+      replaceable = replaceable && kept->output(i) != nullptr;
     }
     if (!replaceable) continue;
     bool all = true;

@@ -3,7 +3,6 @@
 // not grow into gigabytes of weights.
 #include <algorithm>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "engine/passes/all_passes.h"
@@ -21,13 +20,6 @@ constexpr int64_t kMaxFilledBytes = int64_t{1} << 30;
 constexpr int64_t kMaxGrownBytes = int64_t{16} << 20;
 // All results of one round together: a file of a few kilobytes must not take all memory.
 constexpr int64_t kMaxTotalBytes = int64_t{4} << 30;
-
-bool HasSubgraph(const Node& node) {
-  return std::any_of(node.attributes().begin(), node.attributes().end(), [](const auto& a) {
-    return std::holds_alternative<std::shared_ptr<Graph>>(a.second) ||
-           std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(a.second);
-  });
-}
 
 bool AllInputsConstant(const Node& node) {
   return std::all_of(node.inputs().begin(), node.inputs().end(),
@@ -60,7 +52,7 @@ bool IsSmallEnough(const Node& node, int64_t output_bytes) {
 }
 
 bool MayFold(const Node& node) {
-  if (!node.op().is_deterministic || node.op().reference == nullptr || HasSubgraph(node)) {
+  if (!node.op().is_deterministic || node.op().reference == nullptr || !node.bodies().empty()) {
     return false;
   }
   if (!AllInputsConstant(node)) return false;
@@ -90,12 +82,6 @@ std::optional<Tensor> FoldShape(const Node& node) {
   return Tensor::Vector(shape->dims().subspan(start, end - start));
 }
 
-bool IsCapturedBySubgraph(Rewriter& rewriter, const Node& node) {
-  return std::any_of(node.outputs().begin(), node.outputs().end(), [&](const Value* v) {
-    return v != nullptr && !rewriter.IsInternal(v) && !rewriter.graph().IsOutput(v);
-  });
-}
-
 }  // namespace
 
 absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
@@ -103,7 +89,6 @@ absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
   int applied = 0;
   int64_t total_bytes = 0;
   for (Node* node : rewriter.Snapshot()) {
-    if (IsCapturedBySubgraph(rewriter, *node)) continue;
     if (std::optional<Tensor> shape = FoldShape(*node); shape.has_value()) {
       graph.MakeConstant(node->output(0), *std::move(shape));
       graph.RemoveNode(node);

@@ -1,23 +1,8 @@
 #include "engine/passes/rewrite.h"
 
-#include <memory>
 #include <utility>
 
 namespace inferd::engine {
-
-Rewriter::Rewriter(Graph& graph, const OpRegistry& registry) : graph_(graph), registry_(registry) {
-  auto note = [&](const Graph& body) {
-    for (const Value* value : body.captures()) captured_.insert(value->captured());
-  };
-  for (const auto& node : graph.nodes()) {
-    for (const auto& [name, attribute] : node->attributes()) {
-      if (const auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute)) note(**body);
-      if (const auto* bodies = std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute)) {
-        for (const auto& body : *bodies) note(*body);
-      }
-    }
-  }
-}
 
 std::vector<Node*> Rewriter::Snapshot() const {
   std::vector<Node*> nodes;
@@ -26,16 +11,13 @@ std::vector<Node*> Rewriter::Snapshot() const {
   return nodes;
 }
 
-bool Rewriter::IsInternal(const Value* value) const {
-  return !graph_.IsOutput(value) && !IsCaptured(value);
-}
+bool Rewriter::IsInternal(const Value* value) const { return !graph_.IsOutput(value); }
 
 bool Rewriter::HasOneUse(const Value* value) const {
   return value->uses().size() == 1 && IsInternal(value);
 }
 
 bool Rewriter::Forward(Value* from, Value* to) {
-  if (IsCaptured(from)) return false;
   if (graph_.IsOutput(from) && to->producer() == nullptr) return false;
   graph_.ReplaceAllUses(from, to);
   return true;
@@ -45,7 +27,6 @@ bool Rewriter::IsReplaceable(const Node* node) const {
   for (int i = 0; i < node->num_outputs(); ++i) {
     const Value* output = node->output(i);
     if (output == nullptr) continue;
-    if (IsCaptured(output)) return false;
     if (i > 0 && (!output->uses().empty() || graph_.IsOutput(output))) return false;
   }
   return node->output(0) != nullptr;

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "engine/ir/graph.h"
 #include "engine/ops/op_def.h"
@@ -16,19 +15,19 @@ namespace inferd::engine {
 // may remove the visited node and earlier ones, so that no removed node is visited.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const OpRegistry& registry);
+  Rewriter(Graph& graph, const OpRegistry& registry) : graph_(graph), registry_(registry) {}
 
   Graph& graph() { return graph_; }
   const OpRegistry& registry() const { return registry_; }
   std::vector<Node*> Snapshot() const;
 
-  // True where `value` is used once and by a node of this graph only: it is neither an output nor
-  // captured by a subgraph, so that it need not exist after its consumer is rewritten.
+  // True where `value` is used once and is no graph output, so that it need not exist after its
+  // consumer is rewritten.
   bool HasOneUse(const Value* value) const;
-  // True where nothing but nodes of this graph uses the value.
+  // True where nothing but nodes uses the value: it is no graph output.
   bool IsInternal(const Value* value) const;
-  // All uses of `from` become uses of `to`. False, and nothing done, where a subgraph captures
-  // `from` or where the graph's output would become an input or a constant.
+  // All uses of `from` become uses of `to`. False, and nothing done, where the graph's output would
+  // become an input or a constant.
   bool Forward(Value* from, Value* to);
 
   // Puts a node of operator `op` in the place of `old`, with a new output of old's type that takes
@@ -36,17 +35,14 @@ class Rewriter {
   // of the new node. Call only where IsReplaceable(old).
   Node* Replace(Node* old, const OpDef& op, const std::string& name, std::vector<Value*> inputs,
                 Attributes attributes);
-  // One output in use, and no subgraph captures it.
+  // One output in use.
   bool IsReplaceable(const Node* node) const;
   // Removes the node where nothing uses its outputs any more.
   void RemoveIfUnused(Node* node);
 
  private:
-  bool IsCaptured(const Value* value) const { return captured_.contains(value); }
-
   Graph& graph_;
   const OpRegistry& registry_;
-  absl::flat_hash_set<const Value*> captured_;
 };
 
 // The node is this operator; `name` as OpDef::qualified_name(), e.g. "inferd::FusedConv".

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/compile/graph_index.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/composite.h"
 
 namespace inferd::engine {
 
@@ -47,6 +48,10 @@ class BoundPlan::StepContext final : public KernelContext {
           absl::StrCat("AllocateOutput: output ", i, " has a planned shape"));
     }
     TensorView& view = bound_.views_[slot];
+    if (view.type == ElementType::kUndefined) {
+      return absl::InternalError(
+          absl::StrCat("AllocateOutput: output ", i, " has no element type"));
+    }
     ASSIGN_OR_RETURN(const int64_t elements, shape.CheckedNumElements());
     if (view.type == ElementType::kString) {
       ASSIGN_OR_RETURN(bound_.dynamic_[slot], Tensor::Allocate(view.type, shape));
@@ -57,6 +62,29 @@ class BoundPlan::StepContext final : public KernelContext {
     }
     view = bound_.dynamic_[slot].view();
     return view;
+  }
+
+  absl::Status SetOutput(int i, Tensor tensor) override {
+    if (!has_output(i)) return absl::OkStatus();
+    const int slot = operands_[step_.num_inputs + i];
+    const Slot& planned = bound_.plan_->slots[slot];
+    if (planned.home != SlotHome::kDynamic) {
+      return absl::InternalError(absl::StrCat("SetOutput: output ", i, " has a planned shape"));
+    }
+    // What a body returns may be known only now.
+    if (planned.view.type != ElementType::kUndefined && planned.view.type != tensor.type()) {
+      return absl::InvalidArgumentError(absl::StrCat("output ", i, ": expected element type ",
+                                                     ElementTypeName(planned.view.type), ", found ",
+                                                     ElementTypeName(tensor.type())));
+    }
+    bound_.dynamic_[slot] = std::move(tensor);
+    bound_.views_[slot] = bound_.dynamic_[slot].view();
+    return absl::OkStatus();
+  }
+
+  absl::Status RunBody(absl::string_view body, absl::Span<const TensorView> inputs,
+                       std::vector<Tensor>* outputs) override {
+    return environment_.bodies->RunBody(*step_.node, body, inputs, outputs);
   }
 
  private:
@@ -112,6 +140,8 @@ absl::Status BoundPlan::Prepare(const RunEnvironment& environment) {
     if (wanted.type == ElementType::kString) {
       ASSIGN_OR_RETURN(Tensor strings, Tensor::Allocate(wanted.type, Shape{wanted.elements}));
       buffers_[b] = strings.buffer();
+    } else if (wanted.type == ElementType::kComposite) {
+      buffers_[b] = MakeComposite({}).buffer();
     } else {
       ASSIGN_OR_RETURN(buffers_[b], environment.pool->Acquire(wanted.bytes));
     }
@@ -185,6 +215,10 @@ absl::Status BoundPlan::CheckAllocated(const Step& step) const {
 absl::Status BoundPlan::Copy(const Step& step, Stream& stream) {
   const TensorView& from = views_[plan_->operands[step.first_operand]];
   const TensorView& to = views_[plan_->operands[step.first_operand + step.num_inputs]];
+  if (from.type == ElementType::kComposite) {
+    *to.as<Composite>() = CompositeOf(from);
+    return absl::OkStatus();
+  }
   if (from.type == ElementType::kString) {
     const absl::Span<const std::string> source = from.span<std::string>();
     std::copy(source.begin(), source.end(), to.span<std::string>().begin());

@@ -20,6 +20,16 @@ class GraphIndex;
 
 using TensorObserver = std::function<void(absl::string_view name, const TensorView& value)>;
 
+// Runs the bodies of nodes that have them.
+class BodyRunner {
+ public:
+  virtual ~BodyRunner() = default;
+  // The body in attribute `body` of `node`; see KernelContext::RunBody.
+  virtual absl::Status RunBody(const Node& node, absl::string_view body,
+                               absl::Span<const TensorView> inputs,
+                               std::vector<Tensor>* outputs) = 0;
+};
+
 // What a run of a segment reads and writes besides the plan.
 struct RunEnvironment {
   absl::Span<const TensorView> inputs;  // graph inputs
@@ -30,6 +40,7 @@ struct RunEnvironment {
   Profiler* profiler;              // may be null
   const TensorObserver* observer;  // may be null
   const GraphIndex* index;         // names, for the observer
+  BodyRunner* bodies;
 };
 
 // One thread at a time. Binding and running allocate nothing once the vectors here have grown.

@@ -18,15 +18,17 @@ absl::StatusOr<std::unique_ptr<Context>> ContextImpl::Create(std::shared_ptr<Mod
         absl::StrCat("threads must be between 1 and ", kMaxThreads, ", found ", options.threads));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, CpuDevice().NewStream(options.threads));
-  return std::unique_ptr<Context>(new ContextImpl(std::move(model), options, std::move(stream)));
+  std::shared_ptr<BufferPool> pool = BufferPool::Create(CpuDevice(), model->counters());
+  return std::unique_ptr<Context>(
+      new ContextImpl(std::move(model), options, std::move(stream), std::move(pool)));
 }
 
 ContextImpl::ContextImpl(std::shared_ptr<ModelImpl> model, const ContextOptions& options,
-                         std::unique_ptr<Stream> stream)
+                         std::shared_ptr<Stream> stream, std::shared_ptr<BufferPool> pool)
     : model_(std::move(model)),
       options_(options),
       stream_(std::move(stream)),
-      pool_(BufferPool::Create(CpuDevice(), model_->counters())),
+      pool_(std::move(pool)),
       arena_(CpuDevice(), model_->counters()),
       results_(model_->outputs().size()) {
   borrowed_.reserve(results_.size());
@@ -60,6 +62,36 @@ absl::Status ContextImpl::Run(absl::Span<const TensorView> inputs, std::vector<T
   return absl::OkStatus();
 }
 
+void ContextImpl::SetObserver(TensorObserver fn) {
+  for (auto& [body, entry] : bodies_) entry.context->SetObserver(fn);
+  observer_ = std::move(fn);
+}
+
+absl::Status ContextImpl::RunBody(const Node& node, absl::string_view body,
+                                  absl::Span<const TensorView> inputs,
+                                  std::vector<Tensor>* outputs) {
+  const BodyModel& model = model_->body(node, body);
+  BodyContext& entry = bodies_[&model];
+  if (entry.context == nullptr) {
+    ContextOptions options = options_;
+    options.profile = false;  // its time is in the node's
+    entry.context =
+        std::unique_ptr<ContextImpl>(new ContextImpl(model.model, options, stream_, pool_));
+    entry.context->observer_ = observer_;
+  }
+  entry.inputs.clear();
+  for (int i : model.taken_inputs) {
+    if (i >= static_cast<int>(inputs.size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(body, " expects ", i + 1, " inputs or more, found ", inputs.size()));
+    }
+    entry.inputs.push_back(inputs[i]);
+  }
+  absl::Status status = entry.context->Run(entry.inputs, outputs);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(body, ": ", status.message()));
+}
+
 void ContextImpl::ReleaseOutputs(absl::Span<const TensorView> inputs,
                                  std::vector<Tensor>& outputs) {
   for (Tensor& output : outputs) {
@@ -86,6 +118,7 @@ absl::Status ContextImpl::RunSegments(absl::Span<const TensorView> inputs) {
   environment.profiler = options_.profile ? &profiler_ : nullptr;
   environment.observer = model_->options().eager && observer_ ? &observer_ : nullptr;
   environment.index = &model_->index();
+  environment.bodies = this;
 
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
                    model_->FirstPlan(inputs, options_.threads, key_));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/bound_plan.h"
 #include "engine/runtime/buffer_pool.h"
@@ -12,18 +13,27 @@
 
 namespace inferd::engine {
 
-class ContextImpl final : public Context {
+class ContextImpl final : public Context, public BodyRunner {
  public:
   static absl::StatusOr<std::unique_ptr<Context>> Create(std::shared_ptr<ModelImpl> model,
                                                          const ContextOptions& options);
 
   absl::Status Run(absl::Span<const TensorView> inputs, std::vector<Tensor>* outputs) override;
-  void SetObserver(TensorObserver fn) override { observer_ = std::move(fn); }
+  void SetObserver(TensorObserver fn) override;
   std::vector<NodeProfile> Profile() const override { return profiler_.profiles(); }
 
+  absl::Status RunBody(const Node& node, absl::string_view body,
+                       absl::Span<const TensorView> inputs, std::vector<Tensor>* outputs) override;
+
  private:
+  // A body's context, made when the body first runs. Runs in the stream of the one around it.
+  struct BodyContext {
+    std::unique_ptr<ContextImpl> context;
+    std::vector<TensorView> inputs;
+  };
+
   ContextImpl(std::shared_ptr<ModelImpl> model, const ContextOptions& options,
-              std::unique_ptr<Stream> stream);
+              std::shared_ptr<Stream> stream, std::shared_ptr<BufferPool> pool);
 
   absl::Status RunSegments(absl::Span<const TensorView> inputs);
   // Gives the buffers of earlier outputs back, so that this run can use them, save those its
@@ -32,11 +42,12 @@ class ContextImpl final : public Context {
 
   const std::shared_ptr<ModelImpl> model_;
   const ContextOptions options_;
-  const std::unique_ptr<Stream> stream_;
+  const std::shared_ptr<Stream> stream_;
   const std::shared_ptr<BufferPool> pool_;
   Arena arena_;
   Profiler profiler_;
   TensorObserver observer_;
+  absl::flat_hash_map<const BodyModel*, BodyContext> bodies_;
 
   std::vector<int64_t> key_;
   std::vector<std::unique_ptr<BoundPlan>> segments_;  // by position in a run

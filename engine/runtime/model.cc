@@ -1,7 +1,6 @@
 #include "engine/runtime/model.h"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/compile/specialize.h"
+#include "engine/ir/lift_captures.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
 #include "engine/passes/pass.h"
@@ -38,18 +38,6 @@ absl::StatusOr<std::shared_ptr<Model>> FinishImported(absl::StatusOr<ImportedMod
                                                       const ModelOptions& options) {
   RETURN_IF_ERROR(imported.status());
   return Finish(std::move(imported->graph), options, std::move(imported->notes));
-}
-
-// A dense copy that owns its memory.
-absl::StatusOr<Tensor> CopyTensor(const TensorView& view) {
-  ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(view.type, view.shape));
-  if (view.type == ElementType::kString) {
-    const absl::Span<const std::string> from = view.span<std::string>();
-    std::copy(from.begin(), from.end(), copy.mutable_data<std::string>());
-  } else if (view.num_bytes() > 0) {
-    std::memcpy(copy.view().data, view.data, view.num_bytes());
-  }
-  return copy;
 }
 
 std::vector<TensorInfo> InfoOfInputs(const Graph& graph) {
@@ -103,12 +91,6 @@ absl::Status ModelImpl::Initialize() {
   // What clients see is what the model declares: passes may change how much is known inside.
   inputs_ = InfoOfInputs(*graph_);
   outputs_ = InfoOfOutputs(*graph_);
-  for (const TensorInfo& input : inputs_) {
-    if (input.type.is_tensor()) continue;
-    return absl::UnimplementedError(absl::StrCat("input \"", input.name, "\" is a ",
-                                                 input.type.ToString(),
-                                                 "; the runtime carries tensors only"));
-  }
   if (!options_.eager) {
     RETURN_IF_ERROR(RunPasses(*graph_, registry, options_.disabled_passes).status());
   }
@@ -129,6 +111,7 @@ absl::Status ModelImpl::Initialize() {
                                                  absl::StrJoin(gaps, "\n  ")));
   }
 
+  RETURN_IF_ERROR(MakeBodies());
   index_ = std::make_unique<GraphIndex>(*graph_);
   initial_ = SegmentState::Initial(*index_);
   absl::flat_hash_set<const void*> counted;
@@ -147,6 +130,56 @@ absl::Status ModelImpl::Initialize() {
   // A shape with data-dependent parts has several segments, each in several sizes.
   later_plans_ = std::make_unique<PlanCache>(4 * options_.max_cached_plans);
   return absl::OkStatus();
+}
+
+absl::Status ModelImpl::MakeBodies() {
+  for (const auto& node : graph_->nodes()) {
+    for (const auto& [name, attribute] : node->attributes()) {
+      const auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute);
+      if (body == nullptr) continue;
+      absl::StatusOr<BodyModel> made = MakeBody(*node, name, **body);
+      if (!made.ok()) {
+        return absl::Status(made.status().code(), absl::StrCat(node->display_name(), ", ", name,
+                                                               ": ", made.status().message()));
+      }
+      bodies_[node.get()].push_back(*std::move(made));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BodyModel> ModelImpl::MakeBody(const Node& node, std::string attribute,
+                                              const Graph& body) const {
+  BodyModel made;
+  made.attribute = std::move(attribute);
+  std::unique_ptr<Graph> graph = body.Clone();
+  const int captures = static_cast<int>(node.attributes().GetInt(kCapturesAttribute, 0));
+  const int formals = static_cast<int>(graph->inputs().size()) - captures;
+  for (int i = formals + captures - 1; i >= 0; --i) {
+    const Value* outer =
+        i < formals ? nullptr : node.input(node.num_inputs() - captures + i - formals);
+    if (outer != nullptr && outer->is_constant()) {
+      graph->BindInput(i, outer->constant());
+      continue;
+    }
+    made.taken_inputs.insert(made.taken_inputs.begin(), i);
+    ValueType& type = graph->inputs()[i]->type();
+    // What a formal input looks like is known at run time only, and may change between runs.
+    if (i < formals && type.is_tensor()) type.shape = SymbolicShape();
+    if (outer != nullptr) type = outer->type();
+  }
+  RETURN_IF_ERROR(InferShapes(*graph));
+  made.model = std::make_shared<ModelImpl>(std::move(graph), options_, std::vector<std::string>());
+  made.model->counters_ = counters_;
+  made.model->plan_bytes_ = plan_bytes_;
+  RETURN_IF_ERROR(made.model->Initialize());
+  return made;
+}
+
+const BodyModel& ModelImpl::body(const Node& node, absl::string_view attribute) const {
+  const std::vector<BodyModel>& bodies = bodies_.at(&node);
+  return *std::find_if(bodies.begin(), bodies.end(),
+                       [&](const BodyModel& b) { return b.attribute == attribute; });
 }
 
 absl::StatusOr<std::unique_ptr<Context>> ModelImpl::NewContext(const ContextOptions& options) {
@@ -168,7 +201,13 @@ absl::Status ModelImpl::CheckInputs(absl::Span<const TensorView> inputs) const {
       return absl::InvalidArgumentError(absl::StrCat("input \"", wanted.name, "\": ", what));
     };
     if (found.type == ElementType::kUndefined) return error("is missing");
-    if (found.type != wanted.type.element) {
+    if (!wanted.type.is_tensor()) {
+      if (found.type == ElementType::kComposite) continue;
+      return error(absl::StrCat("expected a ", wanted.type.ToString(), ", found a tensor of ",
+                                ElementTypeName(found.type)));
+    }
+    // Only a body leaves the type of an input open.
+    if (wanted.type.element != ElementType::kUndefined && found.type != wanted.type.element) {
       return error(absl::StrCat("expected element type ", ElementTypeName(wanted.type.element),
                                 ", found ", ElementTypeName(found.type)));
     }
@@ -216,7 +255,10 @@ absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::FirstPlan(
     absl::Span<const TensorView> inputs, int threads, std::vector<int64_t>& key) {
   key.clear();
   key.push_back(threads);
-  for (const TensorView& input : inputs) AppendShape(input.shape, key);
+  for (const TensorView& input : inputs) {
+    key.push_back(static_cast<int64_t>(input.type));
+    AppendShape(input.shape, key);
+  }
   for (int i : index_->shape_determining_inputs()) {
     if (inputs[i].num_elements() <= kMaxKeyedElements) AppendContents(inputs[i], key);
   }
@@ -231,7 +273,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::FirstPlan(
     for (int i : index_->shape_determining_inputs()) {
       const bool has_contents = inputs[i].data != nullptr || inputs[i].num_elements() == 0;
       if (inputs[i].num_elements() > kMaxKeyedElements || !has_contents) continue;
-      ASSIGN_OR_RETURN(start.values[index_->inputs()[i]].known, CopyTensor(inputs[i]));
+      ASSIGN_OR_RETURN(start.values[index_->inputs()[i]].known, Tensor::CopyOf(inputs[i]));
     }
     return Compile(std::move(start), threads);
   });
@@ -250,16 +292,20 @@ absl::StatusOr<std::shared_ptr<const Plan>> ModelImpl::NextPlan(const Plan& plan
   };
   key.clear();
   key.push_back(static_cast<int64_t>(plan.id));
-  for (int id : plan.dynamic_values) AppendShape(value(id).shape, key);
+  for (int id : plan.dynamic_values) {
+    key.push_back(static_cast<int64_t>(value(id).type));
+    AppendShape(value(id).shape, key);
+  }
   for (int id : plan.wanted_values) AppendContents(value(id), key);
   return later_plans_->Get(key, [&]() -> absl::StatusOr<std::shared_ptr<const Plan>> {
     SegmentState start = *plan.continuation;
     for (int id : plan.dynamic_values) {
       start.values[id].available = true;
+      start.values[id].type = value(id).type;
       start.values[id].shape = value(id).shape;
     }
     for (int id : plan.wanted_values) {
-      ASSIGN_OR_RETURN(start.values[id].known, CopyTensor(value(id)));
+      ASSIGN_OR_RETURN(start.values[id].known, Tensor::CopyOf(value(id)));
     }
     return Compile(std::move(start), threads);
   });
@@ -281,10 +327,17 @@ absl::StatusOr<std::vector<NodeReport>> ModelImpl::Report(absl::Span<const Shape
   return plan->reports;
 }
 
+int64_t ModelImpl::ConstantBytes() const {
+  int64_t bytes = constant_bytes_ + static_cast<int64_t>(packed_weights_.bytes());
+  for (const auto& [node, bodies] : bodies_) {
+    for (const BodyModel& body : bodies) bytes += body.model->ConstantBytes();
+  }
+  return bytes;
+}
+
 MemoryUse ModelImpl::memory() const {
   MemoryUse use;
-  use.weight_bytes = constant_bytes_ + static_cast<int64_t>(packed_weights_.bytes()) +
-                     plan_bytes_->load(std::memory_order_relaxed);
+  use.weight_bytes = ConstantBytes() + plan_bytes_->load(std::memory_order_relaxed);
   use.arena_bytes = counters_->arena_bytes.load(std::memory_order_relaxed);
   use.output_bytes = counters_->output_bytes.load(std::memory_order_relaxed);
   return use;

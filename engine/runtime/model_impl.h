@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "engine/compile/graph_index.h"
 #include "engine/compile/plan_builder.h"
 #include "engine/kernel/packed_weights.h"
@@ -14,11 +15,22 @@
 
 namespace inferd::engine {
 
+class ModelImpl;
+
+// A body of a node, as a model of its own.
+struct BodyModel {
+  std::string attribute;
+  std::shared_ptr<ModelImpl> model;
+  // Positions, among the inputs the node gives, of those the model takes. The others are captures
+  // of constants, which became constants of the model.
+  std::vector<int> taken_inputs;
+};
+
 // Thread-safe after Initialize.
 class ModelImpl final : public Model {
  public:
   ModelImpl(std::unique_ptr<Graph> graph, ModelOptions options, std::vector<std::string> notes);
-  // Runs the passes and checks that every operator has a provider.
+  // Runs the passes, checks that every operator has a provider and makes models of the bodies.
   absl::Status Initialize();
 
   const std::vector<TensorInfo>& inputs() const override { return inputs_; }
@@ -43,6 +55,9 @@ class ModelImpl final : public Model {
                                                        const std::vector<Tensor>& carried,
                                                        int threads, std::vector<int64_t>& key);
 
+  // `node` is one of graph() that has a body in that attribute.
+  const BodyModel& body(const Node& node, absl::string_view attribute) const;
+
   const GraphIndex& index() const { return *index_; }
   const ModelOptions& options() const { return options_; }
   const std::shared_ptr<MemoryCounters>& counters() const { return counters_; }
@@ -51,6 +66,10 @@ class ModelImpl final : public Model {
 
  private:
   absl::StatusOr<std::shared_ptr<const Plan>> Compile(SegmentState start, int threads) const;
+  int64_t ConstantBytes() const;  // of this model and of its bodies
+  absl::Status MakeBodies();
+  absl::StatusOr<BodyModel> MakeBody(const Node& node, std::string attribute,
+                                     const Graph& body) const;
 
   std::unique_ptr<Graph> graph_;
   ModelOptions options_;
@@ -58,6 +77,7 @@ class ModelImpl final : public Model {
   std::vector<TensorInfo> inputs_;
   std::vector<TensorInfo> outputs_;
   std::unique_ptr<GraphIndex> index_;
+  absl::flat_hash_map<const Node*, std::vector<BodyModel>> bodies_;
   PackedWeights packed_weights_;
   PlanSettings settings_;
   SegmentState initial_;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "engine/tensor/composite.h"
 
 namespace inferd::engine {
 namespace {
@@ -13,16 +14,35 @@ struct TypeInfo {
 };
 
 // Indexed by the value of ElementType.
-constexpr std::array<TypeInfo, kNumElementTypes> kTypes = {{
-    {"undefined", 0},      {"float", 32},     {"uint8", 8},
-    {"int8", 8},           {"uint16", 16},    {"int16", 16},
-    {"int32", 32},         {"int64", 64},     {"string", sizeof(std::string) * 8},
-    {"bool", 8},           {"float16", 16},   {"double", 64},
-    {"uint32", 32},        {"uint64", 64},    {"complex64", 64},
-    {"complex128", 128},   {"bfloat16", 16},  {"float8e4m3fn", 8},
-    {"float8e4m3fnuz", 8}, {"float8e5m2", 8}, {"float8e5m2fnuz", 8},
-    {"uint4", 4},          {"int4", 4},       {"float4e2m1", 4},
-    {"float8e8m0", 8},     {"uint2", 2},      {"int2", 2},
+constexpr std::array<TypeInfo, kNumElementTypes + 1> kTypes = {{
+    {"undefined", 0},
+    {"float", 32},
+    {"uint8", 8},
+    {"int8", 8},
+    {"uint16", 16},
+    {"int16", 16},
+    {"int32", 32},
+    {"int64", 64},
+    {"string", sizeof(std::string) * 8},
+    {"bool", 8},
+    {"float16", 16},
+    {"double", 64},
+    {"uint32", 32},
+    {"uint64", 64},
+    {"complex64", 64},
+    {"complex128", 128},
+    {"bfloat16", 16},
+    {"float8e4m3fn", 8},
+    {"float8e4m3fnuz", 8},
+    {"float8e5m2", 8},
+    {"float8e5m2fnuz", 8},
+    {"uint4", 4},
+    {"int4", 4},
+    {"float4e2m1", 4},
+    {"float8e8m0", 8},
+    {"uint2", 2},
+    {"int2", 2},
+    {"composite", sizeof(Composite) * 8},
 }};
 
 }  // namespace
@@ -64,7 +84,7 @@ bool IsInteger(ElementType type) {
 
 std::string ElementTypeSet::ToString() const {
   std::string text;
-  for (int i = 0; i < kNumElementTypes; ++i) {
+  for (int i = 0; i <= static_cast<int>(ElementType::kComposite); ++i) {
     const auto type = static_cast<ElementType>(i);
     if (contains(type)) absl::StrAppend(&text, text.empty() ? "" : ", ", ElementTypeName(type));
   }

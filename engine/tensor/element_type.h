@@ -42,11 +42,15 @@ enum class ElementType : uint8_t {
   kFloat8E8M0 = 24,
   kUint2 = 25,
   kInt2 = 26,
+  // Ours: a value that is no tensor (engine/tensor/composite.h).
+  kComposite = 27,
 };
+// Of ONNX; kComposite is not counted.
 inline constexpr int kNumElementTypes = 27;
 
 // Bits one element occupies in a buffer. Sub-byte types are packed, lowest bits first, as in
-// TensorProto.raw_data. Strings are std::string objects. Undefined: 0.
+// TensorProto.raw_data. Strings are std::string objects, composites Composite objects.
+// Undefined: 0.
 int ElementBits(ElementType type);
 
 // Bytes `count` elements occupy, rounded up to whole bytes. `count` >= 0.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/status_macros.h"
+#include "engine/tensor/composite.h"
 
 namespace inferd::engine {
 namespace {
@@ -83,8 +84,27 @@ absl::StatusOr<Tensor> Tensor::Allocate(ElementType type, const Shape& shape) {
     }
     return Tensor(type, shape, BufferRef::Adopt(new StringBuffer(std::move(strings), count)));
   }
+  if (type == ElementType::kComposite) {
+    if (count != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a composite value has no shape, found ", shape.ToString()));
+    }
+    return MakeComposite({});
+  }
   ASSIGN_OR_RETURN(BufferRef buffer, AllocateHostBuffer(ElementBytes(type, count)));
   return Tensor(type, shape, std::move(buffer));
+}
+
+absl::StatusOr<Tensor> Tensor::CopyOf(const TensorView& view) {
+  if (view.type == ElementType::kComposite) return MakeComposite(CompositeOf(view));
+  ASSIGN_OR_RETURN(Tensor copy, Allocate(view.type, view.shape));
+  if (view.type == ElementType::kString) {
+    const absl::Span<const std::string> from = view.span<std::string>();
+    std::copy(from.begin(), from.end(), copy.mutable_data<std::string>());
+  } else if (view.num_bytes() > 0) {
+    std::memcpy(copy.view().data, view.data, view.num_bytes());
+  }
+  return copy;
 }
 
 // The shape comes by value: tests and constants write it in braces.

@@ -117,9 +117,11 @@ class Tensor {
   Tensor() = default;
   Tensor(ElementType type, Shape shape, BufferRef buffer, size_t byte_offset = 0);
 
-  // Allocates; elements are uninitialized except strings, which are empty. INVALID_ARGUMENT for a
-  // bad shape, RESOURCE_EXHAUSTED when memory is short.
+  // Allocates; elements are uninitialized except strings and composites, which are empty.
+  // INVALID_ARGUMENT for a bad shape, RESOURCE_EXHAUSTED when memory is short.
   static absl::StatusOr<Tensor> Allocate(ElementType type, const Shape& shape);
+  // A dense copy of a plain view that owns its memory; errors as Allocate.
+  static absl::StatusOr<Tensor> CopyOf(const TensorView& view);
   // Copies `values`; their count must equal the shape's. T may be std::string. For tests and
   // small constants: dies on allocation failure.
   template <typename T>
