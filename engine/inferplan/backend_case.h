@@ -27,7 +27,7 @@ struct BackendCaseOptions {
   Tolerance tolerance;
 };
 
-// OK when every data set gives the expected outputs; otherwise the reason.
+// OK when every data set runs and gives the outputs that it holds, if any; otherwise the reason.
 absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOptions& options);
 
 }  // namespace inferd::engine

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "engine/onnx/tensor_file.h"
+#include "engine/onnx/value_file.h"
 #include "engine/status_macros.h"
 #include "engine/tensor/npy_file.h"
 #include "engine/tensor/parse_shape.h"
@@ -30,9 +30,9 @@ absl::Status CheckNames(const std::vector<TensorInfo>& inputs, const Map& by_nam
   return absl::OkStatus();
 }
 
-absl::StatusOr<Tensor> ReadAnyTensor(const std::string& path) {
+absl::StatusOr<Tensor> ReadAnyValue(const std::string& path, const ValueType& type) {
   if (absl::EndsWith(path, ".npy")) return ReadNpyFile(path);
-  if (absl::EndsWith(path, ".pb")) return ReadTensorFile(path);
+  if (absl::EndsWith(path, ".pb")) return ReadValueFile(path, type);
   return absl::InvalidArgumentError(
       absl::StrCat("expected random, zeros, FILE.pb or FILE.npy, found \"", path, "\""));
 }
@@ -56,6 +56,10 @@ absl::StatusOr<std::vector<Shape>> ChooseShapes(const std::vector<TensorInfo>& i
   for (const TensorInfo& input : inputs) {
     if (const auto it = shapes.find(input.name); it != shapes.end()) {
       chosen.push_back(it->second);
+      continue;
+    }
+    if (!input.type.is_tensor()) {
+      chosen.emplace_back();
       continue;
     }
     const SymbolicShape& declared = input.type.shape;
@@ -111,12 +115,19 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& in
   std::map<std::string, Tensor> from_files;
   for (const auto& [name, source] : sources) {
     if (source == "random" || source == "zeros") continue;
-    ASSIGN_OR_RETURN(from_files[name], ReadAnyTensor(source));
+    const auto info = std::find_if(inputs.begin(), inputs.end(),
+                                   [&](const TensorInfo& i) { return i.name == name; });
+    ASSIGN_OR_RETURN(from_files[name], ReadAnyValue(source, info->type));
     known[name] = from_files[name].shape();
   }
   ASSIGN_OR_RETURN(const std::vector<Shape> chosen, ChooseShapes(inputs, known));
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].type.is_tensor() && !from_files.contains(inputs[i].name)) {
+      return absl::InvalidArgumentError(absl::StrCat("input \"", inputs[i].name, "\" is a ",
+                                                     inputs[i].type.ToString(),
+                                                     ": give it as --input NAME=FILE.pb"));
+    }
     if (const auto it = from_files.find(inputs[i].name); it != from_files.end()) {
       tensors.push_back(it->second);
       continue;

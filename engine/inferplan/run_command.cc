@@ -11,7 +11,7 @@
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
 #include "engine/inferplan/tensor_comparison.h"
-#include "engine/onnx/tensor_file.h"
+#include "engine/onnx/value_file.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
 #include "engine/whole_file.h"
@@ -96,7 +96,7 @@ absl::Status Execute(const Arguments& arguments) {
     PrintTensor(name, outputs[i].view());
     if (directory.empty()) continue;
     RETURN_IF_ERROR(WriteFile(absl::StrCat(directory, "/output_", i, ".pb"),
-                              SerializeTensorProto(outputs[i].view(), name)));
+                              SerializeValue(outputs[i].view(), name)));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/tensor/composite.h"
 
 namespace inferd::engine {
 namespace {
@@ -103,6 +104,21 @@ bool IsFloat8Nan(ElementType type, int bits) {
   }
 }
 
+// The first difference between two composites.
+std::string CompareComposites(const Composite& got, const Composite& want,
+                              const Tolerance& tolerance) {
+  if (got.kind != want.kind || got.items.size() != want.items.size()) {
+    return absl::StrCat("got a ", CompositeKindName(got.kind), " of ", got.items.size(),
+                        ", want a ", CompositeKindName(want.kind), " of ", want.items.size());
+  }
+  for (size_t i = 0; i < want.items.size(); ++i) {
+    const std::string difference =
+        CompareTensors(got.items[i].view(), want.items[i].view(), tolerance);
+    if (!difference.empty()) return absl::StrCat("element ", i, ": ", difference);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ElementToString(const TensorView& tensor, int64_t i) {
@@ -119,6 +135,10 @@ std::string ElementToString(const TensorView& tensor, int64_t i) {
       });
   if (known) return text;
   if (tensor.type == ElementType::kBool) return tensor.as<bool>()[i] ? "true" : "false";
+  if (tensor.type == ElementType::kComposite) {
+    return absl::StrCat(CompositeKindName(CompositeOf(tensor).kind), " of ",
+                        CompositeOf(tensor).items.size());
+  }
   if (tensor.type == ElementType::kString) {
     return absl::StrCat("\"", tensor.as<std::string>()[i], "\"");
   }
@@ -142,6 +162,9 @@ std::string CompareTensors(const TensorView& got, const TensorView& want,
                         ElementTypeName(want.type), want.shape.ToString());
   }
   if (want.num_elements() == 0) return "";
+  if (want.type == ElementType::kComposite) {
+    return CompareComposites(CompositeOf(got), CompositeOf(want), tolerance);
+  }
   std::string result;
   // Two units in the last place (2^-10 and 2^-7 relative): the reference itself rounds once, and
   // results that fall on either side of a tie differ by one.

@@ -18,10 +18,11 @@ class Parser {
  public:
   Parser(absl::string_view text, const OpRegistry& registry) : text_(text), registry_(registry) {}
 
-  absl::StatusOr<std::unique_ptr<Graph>> ParseGraph(Graph* outer) {
+  absl::StatusOr<std::unique_ptr<Graph>> ParseGraph() {
     RETURN_IF_ERROR(Expect("graph"));
     ASSIGN_OR_RETURN(const std::string name, Identifier());
     auto graph = std::make_unique<Graph>(name);
+    graphs_.push_back(graph.get());
     RETURN_IF_ERROR(Expect("("));
     while (!Accept(")")) {
       ASSIGN_OR_RETURN(std::string input, Identifier());
@@ -44,11 +45,12 @@ class Parser {
       Accept(",");
     }
     RETURN_IF_ERROR(Expect("{"));
-    while (!Accept("}")) RETURN_IF_ERROR(Statement(*graph, outer));
+    while (!Accept("}")) RETURN_IF_ERROR(Statement(*graph));
     for (auto& [value, public_name] : outputs) {
-      ASSIGN_OR_RETURN(Value * v, Lookup(*graph, outer, value));
+      ASSIGN_OR_RETURN(Value * v, Lookup(value));
       graph->AddOutput(v, std::move(public_name));
     }
+    graphs_.pop_back();
     return graph;
   }
 
@@ -260,15 +262,20 @@ class Parser {
     return tensor;
   }
 
-  absl::StatusOr<Value*> Lookup(Graph& graph, Graph* outer, const std::string& name) {
-    if (Value* value = graph.FindValue(name)) return value;
-    if (outer != nullptr) {
-      if (Value* value = outer->FindValue(name)) return graph.AddCaptured(value);
+  // In the innermost graph, or captured into it through every graph between.
+  absl::StatusOr<Value*> Lookup(const std::string& name) {
+    for (size_t found = graphs_.size(); found-- > 0;) {
+      Value* value = graphs_[found]->FindValue(name);
+      if (value == nullptr) continue;
+      for (size_t inner = found + 1; inner < graphs_.size(); ++inner) {
+        value = graphs_[inner]->AddCaptured(value);
+      }
+      return value;
     }
     return Error(absl::StrCat("unknown value ", name));
   }
 
-  absl::StatusOr<AttributeValue> Attribute(Graph& graph) {
+  absl::StatusOr<AttributeValue> Attribute() {
     SkipSpace();
     const char c = position_ < text_.size() ? text_[position_] : '\0';
     if (c == '"') {
@@ -277,7 +284,7 @@ class Parser {
     }
     if (c == '{') {
       RETURN_IF_ERROR(Expect("{"));
-      ASSIGN_OR_RETURN(std::unique_ptr<Graph> body, ParseGraph(&graph));
+      ASSIGN_OR_RETURN(std::unique_ptr<Graph> body, ParseGraph());
       RETURN_IF_ERROR(Expect("}"));
       return AttributeValue(std::shared_ptr<Graph>(std::move(body)));
     }
@@ -326,7 +333,7 @@ class Parser {
     return AttributeValue(std::move(ints));
   }
 
-  absl::Status Statement(Graph& graph, Graph* outer) {
+  absl::Status Statement(Graph& graph) {
     std::vector<std::string> names;
     do {
       ASSIGN_OR_RETURN(std::string name, Identifier());
@@ -356,7 +363,7 @@ class Parser {
       while (!Accept("}")) {
         ASSIGN_OR_RETURN(std::string attribute, Identifier());
         RETURN_IF_ERROR(Expect("="));
-        ASSIGN_OR_RETURN(AttributeValue value, Attribute(graph));
+        ASSIGN_OR_RETURN(AttributeValue value, Attribute());
         attributes.Set(std::move(attribute), std::move(value));
         Accept(",");
       }
@@ -367,7 +374,7 @@ class Parser {
       ASSIGN_OR_RETURN(const std::string name, Identifier());
       Value* value = nullptr;
       if (name != "_") {
-        ASSIGN_OR_RETURN(value, Lookup(graph, outer, name));
+        ASSIGN_OR_RETURN(value, Lookup(name));
       }
       inputs.push_back(value);
       Accept(",");
@@ -393,6 +400,7 @@ class Parser {
   absl::string_view text_;
   const OpRegistry& registry_;
   size_t position_ = 0;
+  std::vector<Graph*> graphs_;  // those being read, outermost first
 };
 
 }  // namespace
@@ -400,7 +408,7 @@ class Parser {
 absl::StatusOr<std::unique_ptr<Graph>> ParseGraph(absl::string_view text,
                                                   const OpRegistry& registry) {
   Parser parser(text, registry);
-  ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parser.ParseGraph(nullptr));
+  ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, parser.ParseGraph());
   RETURN_IF_ERROR(parser.End());
   return graph;
 }

@@ -8,6 +8,7 @@
 namespace inferd::engine {
 
 absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry);
+absl::StatusOr<int> InlineConstantIf(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> RemoveNoOps(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> EliminateCommonSubexpressions(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> BatchNormToScaleShift(Graph& graph, const OpRegistry& registry);

@@ -14,6 +14,8 @@ namespace {
 // before the activation that follows it.
 constexpr Pass kPasses[] = {
     {"fold_constants", "Computes nodes whose inputs are all constant.", FoldConstants},
+    {"inline_constant_if", "Puts the branch in the place of an If whose condition is constant.",
+     InlineConstantIf},
     {"remove_no_ops", "Removes nodes that pass their input through.", RemoveNoOps},
     {"eliminate_common_subexpressions", "Computes equal nodes once.",
      EliminateCommonSubexpressions},

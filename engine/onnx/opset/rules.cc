@@ -19,7 +19,7 @@ Table BuildTable() {
   for (absl::Span<const OpsetRule> family :
        {BroadcastRules(), ElementwiseRules(), NormalizationRules(), SoftmaxRules(), AxesRules(),
         MovementRules(), ResizeRules(), PoolRules(), SelectionRules(), CastRules(),
-        RecurrentRules(), RetiredRules(), MlRules()}) {
+        RecurrentRules(), ControlFlowRules(), RetiredRules(), MlRules()}) {
     for (const OpsetRule& rule : family) {
       table[Key(std::string(rule.domain), std::string(rule.op))].push_back(rule);
     }

@@ -53,6 +53,7 @@ absl::Span<const OpsetRule> PoolRules();
 absl::Span<const OpsetRule> SelectionRules();
 absl::Span<const OpsetRule> CastRules();
 absl::Span<const OpsetRule> RecurrentRules();
+absl::Span<const OpsetRule> ControlFlowRules();
 absl::Span<const OpsetRule> RetiredRules();
 absl::Span<const OpsetRule> MlRules();
 

@@ -53,8 +53,10 @@ absl::Status Infer(InferenceContext& context) {
   for (int i = 0; i < context.node().num_outputs(); ++i) {
     const ValueType& each = form.body->outputs()[1 + i]->type();
     if (i < form.carried) {
-      // With no iteration the result is the initial value.
-      context.SetOutput(i, CommonType(context.input_type(kFixedInputs + i), each));
+      // With no iteration the result is the initial value. An optional that the body opens is
+      // what the body makes of it.
+      const ValueType& initial = context.input_type(kFixedInputs + i);
+      context.SetOutput(i, initial.kind == each.kind ? CommonType(initial, each) : each);
       continue;
     }
     if (!each.is_tensor()) {

@@ -217,21 +217,14 @@ TEST(ImportGraphTest, FieldsOfNewerFormatsAreIgnored) {
   EXPECT_TRUE(ImportOnnxBytes(bytes, "", OpRegistry::Global()).ok());
 }
 
-// Operators with bodies, for tests only.
+// Few operators, and one with bodies.
 const OpRegistry& RegistryWithBranch() {
   static const OpRegistry* const registry = [] {
     auto* r = new OpRegistry;
     RegisterElementwiseBinaryOps(*r);
     RegisterElementwiseUnaryOps(*r);
     RegisterActivationOps(*r);
-    OpDef branch;
-    branch.name = "If";
-    branch.inputs = {{"cond", "", {ElementType::kBool}}};
-    branch.outputs = {{"outputs", "", type_sets::kMovable, FormalParameter::Option::kVariadic}};
-    branch.attributes = {{"then_branch", AttributeSpec::Kind::kGraph, true},
-                         {"else_branch", AttributeSpec::Kind::kGraph, true}};
-    branch.infer = [](InferenceContext&) { return absl::OkStatus(); };
-    r->Register(std::move(branch));
+    RegisterIfOps(*r);
     return r;
   }();
   return *registry;
@@ -261,14 +254,21 @@ TEST(ImportGraphTest, SubgraphsCaptureOuterValues) {
       model->graph->nodes()[1]->attributes().Get<std::shared_ptr<Graph>>("then_branch");
   ASSERT_NE(then_graph, nullptr);
   EXPECT_EQ(OpsOf(**then_graph), "If");
-  std::vector<std::string> captured;
-  for (const Value* v : (*then_graph)->captures()) captured.push_back(v->name());
-  EXPECT_THAT(captured, ::testing::UnorderedElementsAre("c", "x", "h"));
+  // The captured values are inputs of the node and, in the same order, of both its bodies.
+  const Node& outer_if = *model->graph->nodes()[1];
+  EXPECT_EQ(outer_if.attributes().GetInt("captures", 0), 3);
+  std::vector<std::string> given, received;
+  for (int i = 1; i < outer_if.num_inputs(); ++i) given.push_back(outer_if.input(i)->name());
+  for (const Value* v : (*then_graph)->inputs()) received.push_back(v->name());
+  EXPECT_THAT(given, ::testing::UnorderedElementsAre("c", "x", "h"));
+  EXPECT_EQ(given, received);
+  EXPECT_TRUE((*then_graph)->captures().empty());
   const auto* inner_graph =
       (*then_graph)->nodes()[0]->attributes().Get<std::shared_ptr<Graph>>("then_branch");
   ASSERT_NE(inner_graph, nullptr);
   const Node& add = *(*inner_graph)->nodes()[0];
-  EXPECT_EQ(add.input(0)->captured()->captured(), model->graph->inputs()[1]);
+  EXPECT_EQ(add.input(0)->name(), "x");
+  EXPECT_TRUE(add.input(0)->is_graph_input());
   EXPECT_TRUE(add.input(1)->is_constant());
   EXPECT_EQ(add.output(0)->type().ToString(), "float[2]");
 }
