@@ -35,7 +35,7 @@ absl::StatusOr<BoundAttribute> GraphImporter::ResolveAttribute(
 }
 
 absl::StatusOr<AttributeValue> GraphImporter::ImportAttribute(const onnx::AttributeProto& attribute,
-                                                              Scope& scope) {
+                                                              InputShapes shapes, Scope& scope) {
   using onnx::AttributeProto;
   switch (KindOf(attribute)) {
     case AttributeProto::FLOAT:
@@ -55,7 +55,7 @@ absl::StatusOr<AttributeValue> GraphImporter::ImportAttribute(const onnx::Attrib
       return AttributeValue(std::move(tensor));
     }
     case AttributeProto::GRAPH: {
-      ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, ImportSubgraph(attribute.g(), scope));
+      ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, ImportSubgraph(attribute.g(), shapes, scope));
       return AttributeValue(std::move(graph));
     }
     case AttributeProto::TYPE_PROTO: {
@@ -81,7 +81,7 @@ absl::StatusOr<AttributeValue> GraphImporter::ImportAttribute(const onnx::Attrib
     case AttributeProto::GRAPHS: {
       std::vector<std::shared_ptr<Graph>> graphs;
       for (const auto& g : attribute.graphs()) {
-        ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, ImportSubgraph(g, scope));
+        ASSIGN_OR_RETURN(std::shared_ptr<Graph> graph, ImportSubgraph(g, shapes, scope));
         graphs.push_back(std::move(graph));
       }
       return AttributeValue(std::move(graphs));
@@ -95,6 +95,9 @@ absl::StatusOr<AttributeValue> GraphImporter::ImportAttribute(const onnx::Attrib
 
 absl::StatusOr<Attributes> GraphImporter::ImportAttributes(const onnx::NodeProto& node,
                                                            Scope& scope) {
+  // Control flow is the standard's; elsewhere bodies are models that get what they declare.
+  const InputShapes shapes =
+      CanonicalDomain(node.domain()).empty() ? InputShapes::kRankOnly : InputShapes::kBelieved;
   Attributes attributes;
   for (const auto& attribute : node.attribute()) {
     ASSIGN_OR_RETURN(const BoundAttribute bound, ResolveAttribute(attribute, scope));
@@ -105,7 +108,7 @@ absl::StatusOr<Attributes> GraphImporter::ImportAttributes(const onnx::NodeProto
           absl::StrCat("attribute \"", attribute.name(),
                        "\" uses a graph handed to a function inside a nested graph"));
     }
-    ASSIGN_OR_RETURN(AttributeValue value, ImportAttribute(*bound.proto, *bound.scope));
+    ASSIGN_OR_RETURN(AttributeValue value, ImportAttribute(*bound.proto, shapes, *bound.scope));
     if (attributes.has(attribute.name())) {
       return absl::InvalidArgumentError(
           absl::StrCat("attribute \"", attribute.name(), "\" is given twice"));

@@ -25,16 +25,17 @@ absl::StatusOr<std::unique_ptr<Graph>> GraphImporter::ImportMainGraph(onnx::Grap
   }
   RETURN_IF_ERROR(ImportSparseInitializers(proto, &initializers));
   RETURN_IF_ERROR(AddInitializers(std::move(initializers), scope));
-  RETURN_IF_ERROR(AddInputs(proto, /*is_body=*/false, scope));
+  RETURN_IF_ERROR(AddInputs(proto, /*is_body=*/false, InputShapes::kBelieved, scope));
   RETURN_IF_ERROR(ImportBody(proto, scope));
   return graph;
 }
 
 absl::StatusOr<std::shared_ptr<Graph>> GraphImporter::ImportSubgraph(const onnx::GraphProto& proto,
+                                                                     InputShapes shapes,
                                                                      Scope& outer) {
   auto graph = std::make_shared<Graph>(proto.name());
   Scope scope(*graph, &outer, outer.frame());
-  RETURN_IF_ERROR(AddInputs(proto, /*is_body=*/true, scope));
+  RETURN_IF_ERROR(AddInputs(proto, /*is_body=*/true, shapes, scope));
   std::vector<Initializer> initializers;
   for (const auto& initializer : proto.initializer()) {
     // A body's inputs are given by position on every run, so a default has no use.
@@ -79,7 +80,8 @@ absl::Status GraphImporter::AddInitializers(std::vector<Initializer> initializer
   return absl::OkStatus();
 }
 
-absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_body, Scope& scope) {
+absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_body,
+                                      InputShapes shapes, Scope& scope) {
   absl::flat_hash_set<absl::string_view> seen;
   for (const auto& input : proto.input()) {
     if (input.name().empty()) return absl::InvalidArgumentError("a graph input has no name");
@@ -100,8 +102,7 @@ absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_bod
       return absl::InvalidArgumentError(
           absl::StrCat("graph input \"", input.name(), "\" has no element type"));
     }
-    // Exporters write the types of one iteration; a body may see others. The rank helps old opsets.
-    if (is_body && type->is_tensor() && type->shape.has_rank()) {
+    if (shapes == InputShapes::kRankOnly && type->is_tensor() && type->shape.has_rank()) {
       type->shape = SymbolicShape::OfRank(type->shape.rank());
     }
     scope.Bind(

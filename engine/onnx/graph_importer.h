@@ -39,15 +39,19 @@ class GraphImporter {
     std::string name;
     Tensor tensor;
   };
+  // Exporters write the shapes of one iteration on the inputs of a control-flow body, which may
+  // see others; there only the rank is taken, which old opsets need.
+  enum class InputShapes { kBelieved, kRankOnly };
 
   // graph_importer.cc
   absl::StatusOr<std::shared_ptr<Graph>> ImportSubgraph(const onnx::GraphProto& proto,
-                                                        Scope& outer);
+                                                        InputShapes shapes, Scope& outer);
   absl::Status ImportSparseInitializers(const onnx::GraphProto& proto,
                                         std::vector<Initializer>* initializers);
   absl::Status AddInitializers(std::vector<Initializer> initializers, Scope& scope);
-  // Inputs that no initializer of the same name replaces; `is_body`: all inputs.
-  absl::Status AddInputs(const onnx::GraphProto& proto, bool is_body, Scope& scope);
+  // Inputs that no initializer of the same name replaces; of a body all inputs.
+  absl::Status AddInputs(const onnx::GraphProto& proto, bool is_body, InputShapes shapes,
+                         Scope& scope);
   absl::Status ImportBody(const onnx::GraphProto& proto, Scope& scope);
   absl::Status ImportNodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
                            Scope& scope);
@@ -72,7 +76,7 @@ class GraphImporter {
   // attribute_import.cc
   absl::StatusOr<Attributes> ImportAttributes(const onnx::NodeProto& node, Scope& scope);
   absl::StatusOr<AttributeValue> ImportAttribute(const onnx::AttributeProto& attribute,
-                                                 Scope& scope);
+                                                 InputShapes shapes, Scope& scope);
   // The attribute a reference stands for, or the attribute itself; null where the caller left it
   // out. INVALID_ARGUMENT for a reference outside of a function.
   absl::StatusOr<BoundAttribute> ResolveAttribute(const onnx::AttributeProto& attribute,

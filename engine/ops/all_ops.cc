@@ -32,6 +32,7 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterGatherElementsOps(registry);
   RegisterGatherNDOps(registry);
   RegisterGatherOps(registry);
+  RegisterGenerationOps(registry);
   RegisterGemmOps(registry);
   RegisterGroupNormalizationOps(registry);
   RegisterIdentityOps(registry);

@@ -31,6 +31,7 @@ void RegisterFeatureSelectionOps(OpRegistry& registry);
 void RegisterGatherElementsOps(OpRegistry& registry);
 void RegisterGatherNDOps(OpRegistry& registry);
 void RegisterGatherOps(OpRegistry& registry);
+void RegisterGenerationOps(OpRegistry& registry);
 void RegisterGemmOps(OpRegistry& registry);
 void RegisterGroupNormalizationOps(OpRegistry& registry);
 void RegisterIdentityOps(OpRegistry& registry);
