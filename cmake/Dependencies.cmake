@@ -9,6 +9,21 @@ find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(DNNL::dnnl SHARED IMPORTED)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)
+add_library(RE2::RE2 SHARED IMPORTED)
+set_target_properties(RE2::RE2 PROPERTIES
+  IMPORTED_LOCATION ${RE2_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${RE2_INCLUDE_DIR})
+find_package(ICU REQUIRED COMPONENTS uc)
+# What engine/image reads image files with.
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(TIFF REQUIRED)
+find_path(WEBP_INCLUDE_DIR webp/decode.h REQUIRED)
+find_library(WEBP_LIBRARY webp REQUIRED)
+# Debian's OpenJPEGConfig.cmake asks for the programs of other packages.
+find_path(OPENJPEG_INCLUDE_DIR openjpeg.h PATH_SUFFIXES openjpeg-2.5 REQUIRED)
+find_library(OPENJPEG_LIBRARY openjp2 REQUIRED)
 if(INFERD_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()

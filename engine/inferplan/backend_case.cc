@@ -34,52 +34,53 @@ absl::StatusOr<std::vector<Tensor>> ReadNumbered(const std::string& directory,
 }
 
 // NumPy lacks bfloat16, so older test data holds its bits as uint16.
-TensorView AsDeclared(TensorView view, ElementType declared) {
-  if (declared == ElementType::kBfloat16 && view.type == ElementType::kUint16) view.type = declared;
-  return view;
+Tensor AsDeclared(Tensor tensor, ElementType declared) {
+  if (declared != ElementType::kBfloat16 || tensor.type() != ElementType::kUint16) return tensor;
+  return Tensor(declared, tensor.shape(), tensor.buffer());
 }
 
 // Files are numbered in the order of the graph's inputs. Older models list initializers among
-// these, so names decide where every name is known.
-absl::StatusOr<std::vector<TensorView>> MatchInputs(const std::vector<TensorInfo>& wanted,
-                                                    const std::vector<Tensor>& tensors,
-                                                    const std::vector<std::string>& names) {
-  std::vector<TensorView> views(wanted.size());
+// these, so names decide where every name that is needed is known. An optional input without a file
+// is left out.
+absl::StatusOr<std::vector<Tensor>> MatchInputs(const std::vector<TensorInfo>& wanted,
+                                                const std::vector<Tensor>& tensors,
+                                                const std::vector<std::string>& names) {
+  std::vector<Tensor> matched(wanted.size());
   const bool by_name = std::all_of(wanted.begin(), wanted.end(), [&](const TensorInfo& info) {
-    return std::find(names.begin(), names.end(), info.name) != names.end();
+    return info.optional || std::find(names.begin(), names.end(), info.name) != names.end();
   });
-  if (!by_name && tensors.size() != wanted.size()) {
+  const size_t required = std::count_if(wanted.begin(), wanted.end(),
+                                        [](const TensorInfo& info) { return !info.optional; });
+  if (!by_name && tensors.size() != wanted.size() && tensors.size() != required) {
     return absl::InvalidArgumentError(absl::StrCat("the model has ", wanted.size(),
                                                    " inputs, the data set ", tensors.size(), " (",
                                                    absl::StrJoin(names, ", "), ")"));
   }
+  size_t next = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const size_t at =
-        by_name ? std::find(names.begin(), names.end(), wanted[i].name) - names.begin() : i;
-    views[i] = AsDeclared(tensors[at].view(), wanted[i].type.element);
+    size_t at = next;
+    if (by_name) {
+      at = std::find(names.begin(), names.end(), wanted[i].name) - names.begin();
+    } else if (wanted[i].optional && tensors.size() == required) {
+      continue;
+    }
+    ++next;
+    if (at == tensors.size()) continue;
+    matched[i] = AsDeclared(tensors[at], wanted[i].type.element);
   }
-  return views;
+  return matched;
 }
 
 absl::Status RunDataSet(const std::string& directory, Model& model, Context& context,
                         const Tolerance& tolerance) {
-  std::vector<std::string> input_names, output_names;
-  ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                   ReadNumbered(directory, "input_", model.inputs(), &input_names));
-  ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
-                   ReadNumbered(directory, "output_", model.outputs(), &output_names));
-  ASSIGN_OR_RETURN(const std::vector<TensorView> views,
-                   MatchInputs(model.inputs(), inputs, input_names));
+  ASSIGN_OR_RETURN(const DataSet data, ReadDataSet(directory, model));
+  std::vector<TensorView> views;
+  for (const Tensor& input : data.inputs) views.push_back(input.view());
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(context.Run(views, &outputs));
-  // Without expected outputs the case shows that the model runs.
-  if (expected.size() > outputs.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the model has ", outputs.size(), " outputs, the data set ", expected.size()));
-  }
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string difference = CompareTensors(
-        outputs[i].view(), AsDeclared(expected[i].view(), outputs[i].type()), tolerance);
+  for (size_t i = 0; i < data.expected.size(); ++i) {
+    const std::string difference =
+        CompareTensors(outputs[i].view(), data.expected[i].view(), tolerance);
     if (!difference.empty()) {
       return absl::DataLossError(
           absl::StrCat("output ", i, " \"", model.outputs()[i].name, "\": ", difference));
@@ -122,6 +123,25 @@ absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& roo
     cases.push_back(std::move(found));
   }
   return cases;
+}
+
+absl::StatusOr<DataSet> ReadDataSet(const std::string& directory, const Model& model) {
+  std::vector<std::string> input_names, output_names;
+  DataSet data;
+  ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                   ReadNumbered(directory, "input_", model.inputs(), &input_names));
+  ASSIGN_OR_RETURN(data.expected,
+                   ReadNumbered(directory, "output_", model.outputs(), &output_names));
+  ASSIGN_OR_RETURN(data.inputs, MatchInputs(model.inputs(), inputs, input_names));
+  // Without expected outputs the data shows that the model runs.
+  if (data.expected.size() > model.outputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the model has ", model.outputs().size(), " outputs, the data set ", data.expected.size()));
+  }
+  for (size_t i = 0; i < data.expected.size(); ++i) {
+    data.expected[i] = AsDeclared(std::move(data.expected[i]), model.outputs()[i].type.element);
+  }
+  return data;
 }
 
 absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOptions& options) {

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/inferplan/tensor_comparison.h"
+#include "engine/runtime/model.h"
+#include "engine/tensor/tensor.h"
 
 namespace inferd::engine {
 
@@ -20,6 +22,13 @@ struct BackendCase {
 // Every folder at or below `root` that holds a model and data, by path. NOT_FOUND when `root`
 // does not exist.
 absl::StatusOr<std::vector<BackendCase>> FindBackendCases(const std::string& root);
+
+// One test_data_set_N.
+struct DataSet {
+  std::vector<Tensor> inputs;    // one per model input, in its order
+  std::vector<Tensor> expected;  // of the first outputs, in order
+};
+absl::StatusOr<DataSet> ReadDataSet(const std::string& directory, const Model& model);
 
 struct BackendCaseOptions {
   bool eager = false;

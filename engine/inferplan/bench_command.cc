@@ -102,6 +102,7 @@ absl::StatusOr<std::shared_ptr<Model>> LoadModel(const std::string& path, const 
 bool FixesBatch(const Model& model) {
   return std::none_of(model.inputs().begin(), model.inputs().end(), [](const TensorInfo& input) {
     const SymbolicShape& shape = input.type.shape;
+    if (input.optional) return false;
     return !shape.has_rank() || (shape.rank() > 0 && !shape[0].known());
   });
 }
@@ -114,6 +115,7 @@ absl::StatusOr<std::map<std::string, Shape>> ShapesForBatch(
   std::map<std::string, Shape> shapes;
   bool batches = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].optional) continue;
     Shape shape = chosen[i];
     const SymbolicShape& declared = inputs[i].type.shape;
     if (shape.rank() > 0 && (!declared.has_rank() || !declared[0].known())) {

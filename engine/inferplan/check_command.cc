@@ -10,6 +10,8 @@
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
+#include "engine/inferplan/support_report.h"
+#include "engine/inferplan/text_table.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
 #include "engine/runtime/model.h"
@@ -26,7 +28,9 @@ const CommandSpec& Spec() {
       "MODEL",
       1,
       1,
-      "Lists the operators of MODEL, the provider and kernel of every node and what is missing.\n"
+      "Lists the operators of MODEL, what runs them and what is missing, then the provider and "
+      "kernel\n"
+      "of every node.\n"
       "Exit status 0 only if the model can run.",
       {{"--shape", "NAME=1x3x224x224", "", "shape of an input; unknown dimensions are guessed"},
        {"--threads", "N", "1", "intra-op threads the plan is for"},
@@ -36,7 +40,8 @@ const CommandSpec& Spec() {
 }
 
 struct Outcome {
-  std::vector<OperatorUse> operators;
+  ModelSurvey survey;
+  std::vector<SupportRow> support;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<std::string> notes;
   std::vector<Shape> shapes;
@@ -73,22 +78,41 @@ absl::Status Check(const Arguments& arguments, Outcome& outcome) {
   ASSIGN_OR_RETURN(const auto shapes, ParseShapes(shape_texts));
   ASSIGN_OR_RETURN(const int64_t threads,
                    arguments.GetInt("--threads", 1, std::numeric_limits<int>::max()));
-  ASSIGN_OR_RETURN(outcome.operators, ListOperators(path, OpRegistry::Global()));
+  const OpRegistry& registry = OpRegistry::Global();
+  absl::StatusOr<ImportedModel> imported =
+      ImportOnnxFile(path, registry, {.survey = &outcome.survey, .fed = {}});
+  outcome.support = SupportOf(outcome.survey, registry);
+  outcome.notes = outcome.survey.notes;
+  RETURN_IF_ERROR(imported.status());
   ModelOptions options;
   options.eager = arguments.has("--eager");
-  ASSIGN_OR_RETURN(std::shared_ptr<Model> model, Model::Load(path, options));
+  ASSIGN_OR_RETURN(std::shared_ptr<Model> model,
+                   Model::FromGraph(std::move(imported->graph), options));
   outcome.inputs = model->inputs();
   outcome.outputs = model->outputs();
-  outcome.notes = model->notes();
   return Plan(*model, shapes, static_cast<int>(threads), outcome);
 }
 
+void PrintHead(const ModelSurvey& survey) {
+  if (survey.ir_version == 0) return;
+  std::printf("IR version %lld", static_cast<long long>(survey.ir_version));
+  for (const auto& [domain, version] : survey.opsets) {
+    std::printf(", %s opset %lld", domain.empty() ? "ai.onnx" : domain.c_str(),
+                static_cast<long long>(version));
+  }
+  if (!survey.producer.empty()) std::printf(", made by %s", survey.producer.c_str());
+  std::printf("\n\n");
+}
+
 void Print(const Outcome& outcome) {
-  std::printf("%-40s %6s %6s  %s\n", "operator", "opset", "nodes", "supported");
-  for (const OperatorUse& use : outcome.operators) {
-    const std::string name = use.domain.empty() ? use.op : absl::StrCat(use.domain, "::", use.op);
-    std::printf("%-40s %6lld %6d  %s\n", name.c_str(), static_cast<long long>(use.opset), use.count,
-                use.supported ? "yes" : absl::StrCat("NO: ", use.gap).c_str());
+  PrintHead(outcome.survey);
+  if (!outcome.support.empty()) std::printf("%s", SupportTable(outcome.support).c_str());
+  if (!outcome.survey.functions.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const FunctionUse& function : outcome.survey.functions) {
+      rows.push_back({function.name, absl::StrCat(function.calls), absl::StrCat(function.nodes)});
+    }
+    std::printf("\n%s", TextTable({"inlined function", "calls", "nodes each"}, rows).c_str());
   }
   if (!outcome.nodes.empty()) {
     std::printf("\n%-44s %-24s %-9s %-28s %s\n", "node", "operator", "provider", "kernel",
@@ -108,6 +132,9 @@ void Print(const Outcome& outcome) {
     std::printf("\nkernels:");
     for (const auto& [kernel, count] : kernels) std::printf(" %s x%d", kernel.c_str(), count);
     std::printf("\n");
+  }
+  if (const auto& names = outcome.survey.optional_inputs; !names.empty()) {
+    std::printf("inputs with a default: %s\n", absl::StrJoin(names, ", ").c_str());
   }
   for (const std::string& note : outcome.notes) std::printf("note: %s\n", note.c_str());
 }
@@ -136,11 +163,20 @@ std::string ToJson(const std::string& path, const Outcome& outcome) {
   WriteTensorInfos(json, outcome.inputs);
   json.Key("outputs");
   WriteTensorInfos(json, outcome.outputs);
-  json.Key("operators").BeginArray();
-  for (const OperatorUse& use : outcome.operators) {
-    json.BeginObject().Key("domain").String(use.domain).Key("operator").String(use.op);
-    json.Key("opset").Int(use.opset).Key("nodes").Int(use.count);
-    json.Key("supported").Bool(use.supported).Key("gap").String(use.gap).EndObject();
+  json.Key("inputs_with_default");
+  WriteStrings(json, outcome.survey.optional_inputs);
+  json.Key("producer").String(outcome.survey.producer);
+  json.Key("ir_version").Int(outcome.survey.ir_version);
+  json.Key("opsets").BeginObject();
+  for (const auto& [domain, version] : outcome.survey.opsets) {
+    json.Key(domain.empty() ? "ai.onnx" : domain).Int(version);
+  }
+  json.EndObject().Key("operators");
+  WriteSupport(json, outcome.support);
+  json.Key("functions").BeginArray();
+  for (const FunctionUse& function : outcome.survey.functions) {
+    json.BeginObject().Key("name").String(function.name).Key("calls").Int(function.calls);
+    json.Key("nodes").Int(function.nodes).EndObject();
   }
   json.EndArray().Key("nodes").BeginArray();
   for (const NodeReport& node : outcome.nodes) {

@@ -9,6 +9,8 @@ namespace inferd::engine {
 int RunCheck(absl::Span<const char* const> args);
 int RunRun(absl::Span<const char* const> args);
 int RunTest(absl::Span<const char* const> args);
+int RunCompare(absl::Span<const char* const> args);
+int RunOperators(absl::Span<const char* const> args);
 int RunBench(absl::Span<const char* const> args);
 
 }  // namespace inferd::engine

@@ -8,6 +8,9 @@ int main(int argc, char** argv) {
        inferd::engine::RunCheck},
       {"run", "run a model once and print its outputs", inferd::engine::RunRun},
       {"test", "run ONNX backend-test folders", inferd::engine::RunTest},
+      {"compare", "optimized plan against reference outputs or the eager reference",
+       inferd::engine::RunCompare},
+      {"operators", "everything the engine can run", inferd::engine::RunOperators},
       {"bench", "load time, latency and throughput", inferd::engine::RunBench},
   };
   return inferd::engine::RunProgram("inferplan", kCommands, argc, argv);

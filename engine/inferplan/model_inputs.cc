@@ -63,6 +63,10 @@ absl::StatusOr<std::vector<Shape>> ChooseShapes(const std::vector<TensorInfo>& i
       continue;
     }
     const SymbolicShape& declared = input.type.shape;
+    if (!declared.has_rank() && (input.optional || !input.type.is_tensor())) {
+      chosen.emplace_back();
+      continue;
+    }
     if (!declared.has_rank()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "input \"", input.name, "\" has no declared rank; give --shape ", input.name, "=..."));
@@ -133,6 +137,11 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& in
       continue;
     }
     const auto source = sources.find(inputs[i].name);
+    // An input with a default is left out unless asked for.
+    if (inputs[i].optional && source == sources.end() && shapes.count(inputs[i].name) == 0) {
+      tensors.emplace_back();
+      continue;
+    }
     const bool zeros = source != sources.end() && source->second == "zeros";
     ASSIGN_OR_RETURN(Tensor tensor, zeros ? ZeroTensor(inputs[i].type.element, chosen[i])
                                           : RandomTensor(inputs[i].type.element, chosen[i], i + 1));

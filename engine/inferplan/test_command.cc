@@ -1,4 +1,5 @@
 // inferplan test: ONNX backend-test folders, a line per failure.
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -15,6 +17,7 @@
 #include "engine/command_line/command.h"
 #include "engine/inferplan/backend_case.h"
 #include "engine/inferplan/commands.h"
+#include "engine/inferplan/declared_tolerance.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
@@ -39,6 +42,9 @@ const CommandSpec& Spec() {
         "only models all of whose operators are listed; others are skipped"},
        {"--expect", "FILE", "",
         "cases expected to fail: a name and the reason on each line; repeatable"},
+       {"--tolerances", "FILE", "",
+        "other tolerances for some cases: a name or glob, rtol, atol and the reason on each line;\n"
+        "repeatable"},
        {"--rtol", "X", "1e-3", "relative tolerance"},
        {"--atol", "X", "1e-7", "absolute tolerance"},
        {"--eager", "", "", "reference kernels, unoptimized"},
@@ -101,6 +107,10 @@ class TestRun {
       ASSIGN_OR_RETURN(Expectations expected, ReadExpectations(path));
       expected_.merge(expected);
     }
+    for (const std::string& path : arguments.All("--tolerances")) {
+      ASSIGN_OR_RETURN(std::vector<DeclaredTolerance> declared, ReadTolerances(path));
+      tolerances_.insert(tolerances_.end(), declared.begin(), declared.end());
+    }
     for (absl::string_view op : absl::StrSplit(arguments.Get("--ops"), ',', absl::SkipEmpty())) {
       allowed_.insert(std::string(op));
     }
@@ -113,6 +123,7 @@ class TestRun {
       ASSIGN_OR_RETURN(std::vector<BackendCase> found, FindBackendCases(root));
       cases_.insert(cases_.end(), found.begin(), found.end());
     }
+    WarnOfUnusedTolerances();
     return absl::OkStatus();
   }
 
@@ -156,6 +167,19 @@ class TestRun {
   }
 
  private:
+  // A misspelled name would leave its case at the default; a file that serves several folders
+  // has lines for the others too.
+  void WarnOfUnusedTolerances() const {
+    for (const DeclaredTolerance& declared : tolerances_) {
+      const bool used = std::any_of(cases_.begin(), cases_.end(),
+                                    [&](const BackendCase& c) { return declared.Matches(c.name); });
+      if (!used) {
+        std::fprintf(stderr, "warning: %s: no case is called %s\n", declared.source.c_str(),
+                     declared.pattern.c_str());
+      }
+    }
+  }
+
   CaseResult RunOne(const BackendCase& c) {
     CaseResult result;
     result.name = c.name;
@@ -168,7 +192,10 @@ class TestRun {
       }
     }
     const auto start = std::chrono::steady_clock::now();
-    const absl::Status status = RunBackendCase(c, options_);
+    BackendCaseOptions options = options_;
+    const DeclaredTolerance* const declared = FindTolerance(tolerances_, c.name);
+    if (declared != nullptr) options.tolerance = declared->tolerance;
+    const absl::Status status = RunBackendCase(c, options);
     result.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const auto expectation = expected_.find(c.name);
@@ -178,6 +205,10 @@ class TestRun {
       result.reason = absl::StrCat("passes, but is expected to fail: ", expectation->second);
     } else if (status.ok()) {
       result.status = "passed";
+      if (declared != nullptr) {
+        result.reason = absl::StrCat("with rtol ", declared->tolerance.rtol, " and atol ",
+                                     declared->tolerance.atol, ": ", declared->reason);
+      }
     } else {
       result.status = expected_to_fail ? "expected failure" : "failed";
       result.reason = std::string(status.message());
@@ -190,6 +221,7 @@ class TestRun {
   std::regex filter_;
   std::set<std::string> allowed_;
   Expectations expected_;
+  std::vector<DeclaredTolerance> tolerances_;
   std::vector<BackendCase> cases_;
   std::vector<CaseResult> results_;
   std::map<std::string, int> counts_;

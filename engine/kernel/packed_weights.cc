@@ -38,6 +38,27 @@ absl::StatusOr<Tensor> PackedWeights::GetOrPack(const Tensor& source, const std:
   return entry->packed;
 }
 
+struct PackedWeights::MadeEntry {
+  absl::Mutex mutex;
+  std::shared_ptr<const void> value ABSL_GUARDED_BY(mutex);
+};
+
+absl::StatusOr<std::shared_ptr<const void>> PackedWeights::GetOrMake(
+    const std::string& key, absl::FunctionRef<absl::StatusOr<std::shared_ptr<const void>>()> make) {
+  std::shared_ptr<MadeEntry> entry;
+  {
+    absl::MutexLock lock(&mutex_);
+    std::shared_ptr<MadeEntry>& slot = made_[key];
+    if (slot == nullptr) slot = std::make_shared<MadeEntry>();
+    entry = slot;
+  }
+  absl::MutexLock lock(&entry->mutex);
+  if (entry->value != nullptr) return entry->value;
+  absl::StatusOr<std::shared_ptr<const void>> made = make();
+  if (made.ok()) entry->value = *made;
+  return made;
+}
+
 size_t PackedWeights::bytes() const {
   absl::MutexLock lock(&mutex_);
   return bytes_;

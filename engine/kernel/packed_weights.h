@@ -22,12 +22,18 @@ class PackedWeights {
   // same key waits for the first.
   absl::StatusOr<Tensor> GetOrPack(const Tensor& source, const std::string& form,
                                    absl::FunctionRef<absl::StatusOr<Tensor>()> pack);
+  // Whatever `make` makes for `key` at its first use: see parsed_attributes.h.
+  absl::StatusOr<std::shared_ptr<const void>> GetOrMake(
+      const std::string& key,
+      absl::FunctionRef<absl::StatusOr<std::shared_ptr<const void>>()> make);
   size_t bytes() const;
 
  private:
   struct Entry;
+  struct MadeEntry;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<MadeEntry>> made_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -52,6 +52,10 @@ absl::Status GraphImporter::InlineFunction(const Function& function, const onnx:
     return absl::InvalidArgumentError("inlining the model's functions makes too many nodes");
   }
 
+  FunctionFindings& found = session_.inlined[function.display_name];
+  ++found.calls;
+  found.nodes = proto.node_size();
+
   Frame frame;
   frame.function = &function;
   frame.caller = &scope.frame();

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Graph>> GraphImporter::ImportMainGraph(onnx::Grap
     initializers.push_back({std::move(name), std::move(tensor)});
   }
   RETURN_IF_ERROR(ImportSparseInitializers(proto, &initializers));
-  RETURN_IF_ERROR(AddInitializers(std::move(initializers), scope));
+  RETURN_IF_ERROR(AddInitializers(std::move(initializers), /*is_main=*/true, scope));
   RETURN_IF_ERROR(AddInputs(proto, /*is_body=*/false, InputShapes::kBelieved, scope));
   RETURN_IF_ERROR(ImportBody(proto, scope));
   return graph;
@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<Graph>> GraphImporter::ImportSubgraph(const onnx:
     initializers.push_back({initializer.name(), std::move(tensor)});
   }
   RETURN_IF_ERROR(ImportSparseInitializers(proto, &initializers));
-  RETURN_IF_ERROR(AddInitializers(std::move(initializers), scope));
+  RETURN_IF_ERROR(AddInitializers(std::move(initializers), /*is_main=*/false, scope));
   RETURN_IF_ERROR(ImportBody(proto, scope));
   return graph;
 }
@@ -59,7 +59,8 @@ absl::Status GraphImporter::ImportSparseInitializers(const onnx::GraphProto& pro
   return absl::OkStatus();
 }
 
-absl::Status GraphImporter::AddInitializers(std::vector<Initializer> initializers, Scope& scope) {
+absl::Status GraphImporter::AddInitializers(std::vector<Initializer> initializers, bool is_main,
+                                            Scope& scope) {
   // Of several with one name the last counts, as other runtimes read it.
   absl::flat_hash_map<std::string, size_t> last;
   for (size_t i = 0; i < initializers.size(); ++i) {
@@ -73,6 +74,8 @@ absl::Status GraphImporter::AddInitializers(std::vector<Initializer> initializer
   for (size_t i = 0; i < initializers.size(); ++i) {
     Initializer& initializer = initializers[i];
     if (last.at(initializer.name) != i) continue;
+    // Of the model's own graph alone: a body's names are another matter.
+    if (is_main && session_.fed.contains(initializer.name)) continue;
     Value* value = scope.graph().AddConstant(absl::StrCat(scope.frame().prefix, initializer.name),
                                              std::move(initializer.tensor));
     scope.Bind(initializer.name, value);
@@ -89,14 +92,14 @@ absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_bod
       return absl::InvalidArgumentError(
           absl::StrCat("graph input \"", input.name(), "\" is defined twice"));
     }
-    if (!is_body && scope.Defines(input.name())) {
-      session_.overridable_initializers.push_back(input.name());
-      continue;
-    }
     absl::StatusOr<ValueType> type = TypeFromProto(input.type());
     if (!type.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("graph input \"", input.name(), "\": ", type.status().message()));
+    }
+    if (!is_body && scope.Defines(input.name())) {
+      AddOptionalInput(input.name(), *std::move(type), static_cast<int>(seen.size()) - 1, scope);
+      continue;
     }
     if (!is_body && type->is_tensor() && type->element == ElementType::kUndefined) {
       return absl::InvalidArgumentError(
@@ -110,6 +113,19 @@ absl::Status GraphImporter::AddInputs(const onnx::GraphProto& proto, bool is_bod
         scope.graph().AddInput(absl::StrCat(scope.frame().prefix, input.name()), *std::move(type)));
   }
   return absl::OkStatus();
+}
+
+void GraphImporter::AddOptionalInput(const std::string& name, ValueType type, int position,
+                                     Scope& scope) {
+  if (session_.initializers_are_listed) {
+    ++session_.listed_initializers;
+    return;
+  }
+  Value* value = nullptr;
+  scope.Find(name, &value);
+  // Writers that take the declaration for a formality leave it empty.
+  if (!type.is_tensor() || type.element == ElementType::kUndefined) type = value->type();
+  session_.optional_inputs.push_back({.name = name, .type = std::move(type), .position = position});
 }
 
 absl::Status GraphImporter::ImportBody(const onnx::GraphProto& proto, Scope& scope) {

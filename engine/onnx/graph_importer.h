@@ -48,7 +48,9 @@ class GraphImporter {
                                                         InputShapes shapes, Scope& outer);
   absl::Status ImportSparseInitializers(const onnx::GraphProto& proto,
                                         std::vector<Initializer>* initializers);
-  absl::Status AddInitializers(std::vector<Initializer> initializers, Scope& scope);
+  absl::Status AddInitializers(std::vector<Initializer> initializers, bool is_main, Scope& scope);
+  // An input of the model that has an initializer.
+  void AddOptionalInput(const std::string& name, ValueType type, int position, Scope& scope);
   // Inputs that no initializer of the same name replaces; of a body all inputs.
   absl::Status AddInputs(const onnx::GraphProto& proto, bool is_body, InputShapes shapes,
                          Scope& scope);
@@ -63,7 +65,7 @@ class GraphImporter {
                               Scope& scope);
   // Adds what the adapter holds; sets `*gap` to the reason where the node cannot run.
   absl::Status BuildNode(NodeAdapter& adapter, const std::string& name, const onnx::NodeProto& node,
-                         Scope& scope, std::string* gap);
+                         Scope& scope, OperatorFindings& findings, std::string* gap);
   absl::Status AddGap(Gap gap, const onnx::NodeProto& node, Scope& scope);
   std::string NoOperator(const NodeAdapter& adapter, const onnx::NodeProto& node);
   absl::StatusOr<int64_t> OpsetOf(absl::string_view domain, const Frame& frame);

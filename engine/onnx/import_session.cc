@@ -7,8 +7,8 @@
 
 namespace inferd::engine {
 
-ImportSession::ImportSession(const OpRegistry& operators, std::string directory)
-    : registry(operators), external(std::move(directory)) {}
+ImportSession::ImportSession(const OpRegistry& op_registry, std::string directory)
+    : registry(op_registry), external(std::move(directory)) {}
 ImportSession::~ImportSession() = default;
 
 void ImportSession::AddNote(std::string note) {

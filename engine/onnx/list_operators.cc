@@ -1,4 +1,6 @@
 // The operators a model uses, without building it.
+#include "engine/onnx/list_operators.h"
+
 #include <tuple>
 
 #include "absl/container/btree_map.h"
@@ -84,6 +86,14 @@ class OperatorLister {
 
 }  // namespace
 
+std::vector<OperatorUse> ListOperatorsOf(const onnx::ModelProto& model, const OpsetImports& opsets,
+                                         const FunctionLibrary& functions,
+                                         const OpRegistry& registry) {
+  OperatorLister lister(functions, registry);
+  lister.Visit(model.graph().node(), opsets);
+  return lister.Uses();
+}
+
 absl::StatusOr<std::vector<OperatorUse>> ListOperators(const std::string& path,
                                                        const OpRegistry& registry) {
   ASSIGN_OR_RETURN(const std::unique_ptr<onnx::ModelProto> model, ReadModelFile(path));
@@ -96,9 +106,7 @@ absl::StatusOr<std::vector<OperatorUse>> ListOperators(const std::string& path,
   }
   FunctionLibrary functions;
   if (absl::Status status = functions.Load(*model, opsets); !status.ok()) return named(status);
-  OperatorLister lister(functions, registry);
-  lister.Visit(model->graph().node(), opsets);
-  return lister.Uses();
+  return ListOperatorsOf(*model, opsets, functions, registry);
 }
 
 }  // namespace inferd::engine

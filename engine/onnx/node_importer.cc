@@ -34,11 +34,31 @@ std::string DescribeTypes(absl::Span<Value* const> inputs) {
   });
 }
 
+// "float, int64": element types alone, for summaries.
+std::string DescribeElements(absl::Span<Value* const> inputs) {
+  return absl::StrJoin(inputs, ", ", [](std::string* out, const Value* value) {
+    if (value == nullptr) {
+      absl::StrAppend(out, "none");
+    } else if (!value->type().is_tensor()) {
+      absl::StrAppend(out, value->type().ToString());
+    } else if (value->type().element == ElementType::kUndefined) {
+      absl::StrAppend(out, "unknown");
+    } else {
+      absl::StrAppend(out, ElementTypeName(value->type().element));
+    }
+  });
+}
+
+// Combinations of element types a summary names before it says that there are more.
+constexpr size_t kNamedCombinations = 6;
+
 // Runs of an adapter add their nodes here, named after the node they stand in for.
 class GraphSink final : public NodeSink {
  public:
-  GraphSink(ImportSession& session, Graph& graph, std::string node_name, std::string stem)
+  GraphSink(ImportSession& session, OperatorFindings& findings, Graph& graph, std::string node_name,
+            std::string stem)
       : session_(session),
+        findings_(findings),
         graph_(graph),
         node_name_(std::move(node_name)),
         stem_(std::move(stem)) {}
@@ -51,6 +71,7 @@ class GraphSink final : public NodeSink {
       Missing(absl::StrCat("operator ", op, " is not implemented"));
       return output;
     }
+    findings_.imported_as.insert(def->qualified_name());
     const std::string name = node_name_.empty() ? "" : absl::StrCat(node_name_, "/", op);
     if (absl::Status status = AddCheckedNode(session_, graph_, *def, name, std::move(inputs),
                                              {output}, std::move(attributes));
@@ -74,11 +95,20 @@ class GraphSink final : public NodeSink {
   }
 
   ImportSession& session_;
+  OperatorFindings& findings_;
   Graph& graph_;
   std::string node_name_;
   std::string stem_;
   std::string missing_;
 };
+
+void AddCombination(absl::Span<Value* const> inputs, OperatorFindings& findings) {
+  if (findings.types.size() > kNamedCombinations) return;
+  std::string types = DescribeElements(inputs);
+  if (findings.types.contains(types)) return;
+  const bool full = findings.types.size() == kNamedCombinations;
+  findings.types.insert(full ? "..." : std::move(types));
+}
 
 // What values made for a node without a name are named after.
 std::string NameStem(const onnx::NodeProto& node, Scope& scope) {
@@ -242,6 +272,8 @@ absl::Status GraphImporter::ImportOperator(const onnx::NodeProto& node, const st
           .node = absl::StrCat(scope.frame().prefix, display),
           .types = DescribeTypes(inputs),
           .why = {}};
+  OperatorFindings& findings = session_.operators[{domain, node.op_type(), opset}];
+  AddCombination(inputs, findings);
 
   absl::StatusOr<Attributes> attributes = ImportAttributes(node, scope);
   if (absl::IsUnimplemented(attributes.status())) {
@@ -252,7 +284,8 @@ absl::Status GraphImporter::ImportOperator(const onnx::NodeProto& node, const st
 
   const std::string name =
       node.name().empty() ? std::string() : absl::StrCat(scope.frame().prefix, node.name());
-  GraphSink sink(session_, scope.graph(), name, name.empty() ? NameStem(node, scope) : name);
+  GraphSink sink(session_, findings, scope.graph(), name,
+                 name.empty() ? NameStem(node, scope) : name);
   NodeAdapter adapter(sink, opset, gap.node);
   adapter.domain = domain;
   adapter.op = node.op_type();
@@ -273,11 +306,12 @@ absl::Status GraphImporter::ImportOperator(const onnx::NodeProto& node, const st
     }
   }
   gap.why = sink.missing();
-  RETURN_IF_ERROR(BuildNode(adapter, name, node, scope, &gap.why));
+  RETURN_IF_ERROR(BuildNode(adapter, name, node, scope, findings, &gap.why));
   return gap.why.empty() ? absl::OkStatus() : AddGap(std::move(gap), node, scope);
 }
 
 absl::Status GraphImporter::AddGap(Gap gap, const onnx::NodeProto& node, Scope& scope) {
+  session_.operators[{gap.domain, gap.op, gap.opset}].gaps.insert(gap.why);
   session_.gaps.Add(std::move(gap));
   // The rest of the model is still looked at, so its names must resolve.
   for (const std::string& output : node.output()) {
@@ -289,12 +323,14 @@ absl::Status GraphImporter::AddGap(Gap gap, const onnx::NodeProto& node, Scope& 
 }
 
 absl::Status GraphImporter::BuildNode(NodeAdapter& adapter, const std::string& name,
-                                      const onnx::NodeProto& node, Scope& scope, std::string* gap) {
+                                      const onnx::NodeProto& node, Scope& scope,
+                                      OperatorFindings& findings, std::string* gap) {
   const OpDef* def = session_.registry.Find(adapter.domain, adapter.op);
   if (def == nullptr) {
     if (gap->empty()) *gap = NoOperator(adapter, node);
     return absl::OkStatus();
   }
+  findings.imported_as.insert(def->qualified_name());
   if (adapter.opset() < def->oldest_version && adapter.op == node.op_type()) {
     // Optimizers write operators under opsets that lack them.
     session_.AddNote(absl::StrCat(
@@ -303,11 +339,17 @@ absl::Status GraphImporter::BuildNode(NodeAdapter& adapter, const std::string& n
   }
   std::vector<Value*> outputs;
   std::vector<std::pair<const NodeAdapter::After*, Value*>> after;
+  std::vector<std::pair<Value*, Value*>> aliases;
   for (size_t i = 0; i < adapter.output_used.size(); ++i) {
     const std::string& output = node.output(static_cast<int>(i));
     Value* value = nullptr;
     if (!output.empty()) {
       ASSIGN_OR_RETURN(value, AddOutputValue(output, scope));
+    }
+    for (const NodeAdapter::Alias& alias : adapter.aliases) {
+      if (alias.output != i || value == nullptr) continue;
+      aliases.emplace_back(alias.value, value);
+      value = nullptr;
     }
     for (const NodeAdapter::After& step : adapter.after) {
       if (step.output != i || value == nullptr) continue;
@@ -318,18 +360,30 @@ absl::Status GraphImporter::BuildNode(NodeAdapter& adapter, const std::string& n
     outputs.push_back(value);
   }
   const std::vector<Value*> made = outputs;
+  if (!adapter.output_order.empty()) {
+    outputs.clear();
+    for (const int i : adapter.output_order) {
+      outputs.push_back(i >= 0 && i < static_cast<int>(made.size()) ? made[i] : nullptr);
+    }
+  }
   absl::Status status =
       AddCheckedNode(session_, scope.graph(), *def, name, std::move(adapter.inputs),
                      std::move(outputs), std::move(adapter.attributes));
   for (const auto& [step, value] : after) {
     const OpDef* op = session_.registry.Find("", step->op);
     if (!status.ok()) break;
+    if (op != nullptr) findings.imported_as.insert(op->qualified_name());
     status =
         op == nullptr
             ? absl::UnimplementedError(absl::StrCat("operator ", step->op, " is not implemented"))
             : AddCheckedNode(session_, scope.graph(), *op,
                              name.empty() ? "" : absl::StrCat(name, "/", step->op),
                              {made[step->output]}, {value}, step->attributes);
+  }
+  for (const auto& [from, to] : aliases) {
+    if (!status.ok()) break;
+    status = AddCheckedNode(session_, scope.graph(), session_.registry.Get("Identity"), "", {from},
+                            {to}, {});
   }
   if (!status.ok() && gap->empty()) *gap = std::string(status.message());
   return absl::OkStatus();
@@ -340,7 +394,11 @@ std::string GraphImporter::NoOperator(const NodeAdapter& adapter, const onnx::No
     return absl::StrCat("it is imported as ", adapter.op, ", which is not implemented");
   }
   for (const OpDef* op : session_.registry.All()) {
-    if (op->domain == adapter.domain) return "this operator is not implemented";
+    if (op->domain != adapter.domain) continue;
+    const int64_t newest = NewestKnownOpset(adapter.domain);
+    if (newest == 0 || adapter.opset() <= newest) return "this operator is not implemented";
+    return absl::StrCat("this operator is not known as of opset ", newest,
+                        ", the newest known; a later opset may have added it");
   }
   return absl::StrCat("no operator of domain ", DomainForMessages(adapter.domain),
                       " is implemented");

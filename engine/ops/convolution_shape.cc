@@ -87,9 +87,9 @@ absl::Status CheckBiasInput(const InferenceContext& context, const Dim& outputs)
 }
 
 // What is known of both ranks: equal by definition.
-int KnownRank(const InferenceContext& context) {
-  if (context.shape(0).has_rank()) return context.shape(0).rank();
-  if (context.shape(1).has_rank()) return context.shape(1).rank();
+int KnownRank(const SymbolicShape& x, const SymbolicShape& w) {
+  if (x.has_rank()) return x.rank();
+  if (w.has_rank()) return w.rank();
   return -1;
 }
 
@@ -144,29 +144,31 @@ absl::StatusOr<ConvolutionShape> ResolveConvolution(const NodeSpec& spec) {
   return c;
 }
 
-absl::Status InferConvolution(InferenceContext& context) {
-  const ElementType type = context.element_type(0);
-  const int rank = KnownRank(context);
-  if (rank < 0) {
-    context.SetOutput(0, type, {});
-    return absl::OkStatus();
-  }
-  const SymbolicShape x = OrOfRank(context.shape(0), rank);
-  const SymbolicShape w = OrOfRank(context.shape(1), rank);
+absl::StatusOr<SymbolicShape> ConvolutionOutputShape(const Attributes& attributes,
+                                                     const SymbolicShape& known_x,
+                                                     const SymbolicShape& known_w) {
+  const int rank = KnownRank(known_x, known_w);
+  if (rank < 0) return SymbolicShape();
+  const SymbolicShape x = OrOfRank(known_x, rank);
+  const SymbolicShape w = OrOfRank(known_w, rank);
   RETURN_IF_ERROR(CheckRanks(x.rank(), w.rank()));
-  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(context.attributes()));
+  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(attributes));
   RETURN_IF_ERROR(CheckChannels(x[1], w[1], w[0], groups));
-  RETURN_IF_ERROR(CheckKernelAttribute(context.attributes(), w));
-  RETURN_IF_ERROR(CheckBiasInput(context, w[0]));
-  ASSIGN_OR_RETURN(const WindowAttributes window,
-                   ReadWindowAttributes(context.attributes(), rank - 2));
+  RETURN_IF_ERROR(CheckKernelAttribute(attributes, w));
+  ASSIGN_OR_RETURN(const WindowAttributes window, ReadWindowAttributes(attributes, rank - 2));
   std::vector<Dim> dims = {x[0], w[0]};
   for (int i = 0; i < rank - 2; ++i) {
-    ASSIGN_OR_RETURN(Dim d,
-                     WindowOutputDim(window, i, x[i + 2], KernelDim(context.attributes(), w, i)));
+    ASSIGN_OR_RETURN(Dim d, WindowOutputDim(window, i, x[i + 2], KernelDim(attributes, w, i)));
     dims.push_back(std::move(d));
   }
-  context.SetOutput(0, type, SymbolicShape(std::move(dims)));
+  return SymbolicShape(std::move(dims));
+}
+
+absl::Status InferConvolution(InferenceContext& context) {
+  ASSIGN_OR_RETURN(SymbolicShape y, ConvolutionOutputShape(context.attributes(), context.shape(0),
+                                                           context.shape(1)));
+  if (y.has_rank()) RETURN_IF_ERROR(CheckBiasInput(context, y[1]));
+  context.SetOutput(0, context.element_type(0), std::move(y));
   return absl::OkStatus();
 }
 
@@ -303,7 +305,7 @@ Shape TransposedOutputShape(const ConvolutionShape& c) {
 
 absl::Status InferTransposedConvolution(InferenceContext& context) {
   const ElementType type = context.element_type(0);
-  const int rank = KnownRank(context);
+  const int rank = KnownRank(context.shape(0), context.shape(1));
   if (rank < 0) {
     context.SetOutput(0, type, {});
     return absl::OkStatus();

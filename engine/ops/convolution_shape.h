@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/ir/attribute.h"
+#include "engine/ir/value_type.h"
 #include "engine/ops/sliding_window.h"
 #include "engine/tensor/shape.h"
 
@@ -47,6 +48,11 @@ absl::StatusOr<ConvolutionShape> ResolveConvolution(const NodeSpec& spec);
 // Element type and shape of Y for any operator with Conv's attributes and first three inputs;
 // unknown dimensions flow through.
 absl::Status InferConvolution(InferenceContext& context);
+
+// Shape of Y alone, for operators whose operands are ordered otherwise. Either rank may be unknown.
+absl::StatusOr<SymbolicShape> ConvolutionOutputShape(const Attributes& attributes,
+                                                     const SymbolicShape& x,
+                                                     const SymbolicShape& w);
 
 // ConvTranspose is described as the convolution it is the transpose of, seen from its output:
 // axis.output is the size of X, axis.input the size of Y, and input position x adds to output

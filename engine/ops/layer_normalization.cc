@@ -1,4 +1,5 @@
-// LayerNormalization and RMSNormalization: over the dimensions from `axis` on.
+// LayerNormalization, RMSNormalization and SimplifiedLayerNormalization, ONNX Runtime's name of the
+// latter from before the standard had it: over the dimensions from `axis` on.
 //   https://arxiv.org/abs/1607.06450, https://arxiv.org/abs/1910.07467
 // Statistics are accumulated in double whatever stash_type says, which only asks for less.
 #include <cmath>
@@ -72,6 +73,15 @@ absl::Status InferRmsNormalization(InferenceContext& context) {
     RETURN_IF_ERROR(ExpectBroadcastsToInput(context, 1));
   }
   context.SetOutput(0, context.element_type(1), context.shape(0));
+  if (context.node().output(1) != nullptr) {
+    SymbolicShape statistic = context.shape(0);
+    if (statistic.has_rank()) {
+      ASSIGN_OR_RETURN(const int axis, AxisAttribute(context, -1));
+      for (int d = axis; d < statistic.rank(); ++d) statistic[d] = Dim(1);
+    }
+    ASSIGN_OR_RETURN(const ElementType stash, StashType(context.attributes()));
+    context.SetOutput(1, stash, statistic);
+  }
   return absl::OkStatus();
 }
 
@@ -136,7 +146,7 @@ class RowNormalizationKernel final : public Kernel {
                    y[index + i] = static_cast<V>(out);
                  }
                });
-    if (context.has_output(1)) StoreStatistic(context.output(1), r, mean);
+    if (context.has_output(1)) StoreStatistic(context.output(1), r, centred ? mean : inverse);
     if (context.has_output(2)) StoreStatistic(context.output(2), r, inverse);
   }
 
@@ -203,7 +213,14 @@ void RegisterLayerNormalizationOps(OpRegistry& registry) {
   rms.infer = InferRmsNormalization;
   rms.reference = RmsNormalizationReference;
   rms.in_place_inputs = {0};
+  OpDef simplified = rms;
   registry.Register(std::move(rms));
+
+  simplified.name = "SimplifiedLayerNormalization";
+  simplified.version = 1;
+  simplified.oldest_version = 1;
+  simplified.outputs.push_back(OptionalParameter("inv_std_var", "U", kFloats));
+  registry.Register(std::move(simplified));
 }
 
 }  // namespace inferd::engine

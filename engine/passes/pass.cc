@@ -53,23 +53,29 @@ std::vector<absl::string_view> PassNames() {
   return names;
 }
 
-absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry& registry,
-                                                  absl::Span<const std::string> disabled) {
+absl::StatusOr<std::vector<PassStep>> RunPassSteps(Graph& graph, const OpRegistry& registry,
+                                                   const PassOptions& options) {
   const std::vector<absl::string_view> names = PassNames();
-  for (const std::string& name : disabled) {
+  for (const std::string& name : options.disabled) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("no pass is named '", name, "'; passes are ", absl::StrJoin(names, ", ")));
     }
   }
   RETURN_IF_ERROR(InferShapes(graph));
-  std::vector<PassResult> results;
-  for (const Pass& pass : kPasses) results.push_back({pass.name, 0});
-  for (int round = 0; round < kMaxRounds; ++round) {
-    bool changed = false;
-    for (size_t i = 0; i < std::size(kPasses); ++i) {
-      const Pass& pass = kPasses[i];
-      if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+  std::vector<PassStep> steps;
+  const auto stop = [&] {
+    return options.stop_after >= 0 && static_cast<int>(steps.size()) >= options.stop_after;
+  };
+  bool changed = true;
+  for (int round = 0; round < kMaxRounds && changed; ++round) {
+    changed = false;
+    for (const Pass& pass : kPasses) {
+      if (stop()) return steps;
+      if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) !=
+          options.disabled.end()) {
+        continue;
+      }
       absl::StatusOr<int> applied = pass.run(graph, registry);
       if (!applied.ok()) {
         return absl::Status(applied.status().code(),
@@ -77,14 +83,27 @@ absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry
       }
       if (*applied == 0) continue;
       changed = true;
-      results[i].applied += *applied;
+      steps.push_back({pass.name, *applied});
       if (absl::Status valid = Verify(graph); !valid.ok()) {
         return absl::InternalError(
             absl::StrCat("pass ", pass.name, " broke the graph: ", valid.message()));
       }
       RETURN_IF_ERROR(InferShapes(graph));
     }
-    if (!changed) break;
+  }
+  return steps;
+}
+
+absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry& registry,
+                                                  absl::Span<const std::string> disabled) {
+  ASSIGN_OR_RETURN(const std::vector<PassStep> steps,
+                   RunPassSteps(graph, registry, {.disabled = disabled, .stop_after = -1}));
+  std::vector<PassResult> results;
+  for (const Pass& pass : kPasses) {
+    results.push_back({pass.name, 0});
+    for (const PassStep& step : steps) {
+      if (step.name == pass.name) results.back().applied += step.applied;
+    }
   }
   return results;
 }

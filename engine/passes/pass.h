@@ -24,12 +24,27 @@ struct Pass {
 absl::Span<const Pass> AllPasses();
 std::vector<absl::string_view> PassNames();
 
+struct PassOptions {
+  // Names of passes to leave out.
+  absl::Span<const std::string> disabled = {};
+  // Ends after this many steps, to find the step that does harm; negative: no limit.
+  int stop_after = -1;
+};
+// One run of a pass that changed the graph.
+struct PassStep {
+  absl::string_view name;
+  int applied = 0;  // how often
+};
+// Runs the passes until nothing changes (at most a fixed number of rounds), and verifies the graph
+// after each step. INVALID_ARGUMENT for an unknown name in `disabled`.
+absl::StatusOr<std::vector<PassStep>> RunPassSteps(Graph& graph, const OpRegistry& registry,
+                                                   const PassOptions& options);
+
 struct PassResult {
   absl::string_view name;
   int applied = 0;
 };
-// Runs all passes but `disabled`, until nothing changes (at most a fixed number of rounds), and
-// verifies the graph after each. INVALID_ARGUMENT for an unknown name in `disabled`.
+// The same, with the steps summed up by pass.
 absl::StatusOr<std::vector<PassResult>> RunPasses(Graph& graph, const OpRegistry& registry,
                                                   absl::Span<const std::string> disabled);
 

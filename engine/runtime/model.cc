@@ -1,7 +1,10 @@
 #include "engine/runtime/model.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "engine/providers/cpu/cpu_provider.h"
 #include "engine/runtime/context.h"
 #include "engine/runtime/model_impl.h"
+#include "engine/runtime/optional_inputs.h"
 #include "engine/runtime/plan_key.h"
 #include "engine/status_macros.h"
 
@@ -34,11 +38,39 @@ absl::StatusOr<std::shared_ptr<Model>> Finish(std::unique_ptr<Graph> graph,
   return std::shared_ptr<Model>(std::move(model));
 }
 
-absl::StatusOr<std::shared_ptr<Model>> FinishImported(absl::StatusOr<ImportedModel> imported,
-                                                      const ModelOptions& options) {
-  RETURN_IF_ERROR(imported.status());
-  return Finish(std::move(imported->graph), options, std::move(imported->notes));
+// Imports the model that is being loaded, now and for each variant of it.
+using Importer =
+    std::function<absl::StatusOr<ImportedModel>(const OpRegistry&, const ImportOptions&)>;
+
+absl::StatusOr<std::shared_ptr<Model>> LoadBy(Importer importer, const ModelOptions& options) {
+  ASSIGN_OR_RETURN(ImportedModel imported, importer(RegistryOf(options), {}));
+  ASSIGN_OR_RETURN(std::shared_ptr<Model> model,
+                   Finish(std::move(imported.graph), options, std::move(imported.notes)));
+  if (imported.optional_inputs.empty()) return model;
+  return WithOptionalInputs(
+      std::move(model), std::move(imported.optional_inputs),
+      [importer = std::move(importer),
+       options](const std::vector<std::string>& fed) -> absl::StatusOr<std::shared_ptr<Model>> {
+        ASSIGN_OR_RETURN(ImportedModel variant,
+                         importer(RegistryOf(options), {.survey = nullptr, .fed = fed}));
+        return Finish(std::move(variant.graph), options, {});
+      });
 }
+
+// What tells one state of a file from another.
+struct FileState {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  int64_t modified_s = 0, modified_ns = 0;
+  bool operator==(const FileState&) const = default;
+
+  static FileState Of(const std::string& path) {
+    struct stat st {};
+    if (stat(path.c_str(), &st) != 0) return {};
+    return {st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+  }
+};
 
 std::vector<TensorInfo> InfoOfInputs(const Graph& graph) {
   std::vector<TensorInfo> infos;
@@ -58,13 +90,35 @@ std::vector<TensorInfo> InfoOfOutputs(const Graph& graph) {
 
 absl::StatusOr<std::shared_ptr<Model>> Model::Load(const std::string& path,
                                                    const ModelOptions& options) {
-  return FinishImported(ImportOnnxFile(path, RegistryOf(options)), options);
+  const FileState state = FileState::Of(path);
+  return LoadBy(
+      [path, state](const OpRegistry& registry,
+                    const ImportOptions& import) -> absl::StatusOr<ImportedModel> {
+        if (!import.fed.empty() && FileState::Of(path) != state) {
+          return absl::FailedPreconditionError(absl::StrCat(
+              path,
+              " has changed since it was loaded; load it again to feed inputs that have a "
+              "default"));
+        }
+        return ImportOnnxFile(path, registry, import);
+      },
+      options);
 }
 
 absl::StatusOr<std::shared_ptr<Model>> Model::LoadFromBytes(absl::string_view bytes,
                                                             const std::string& base_dir,
                                                             const ModelOptions& options) {
-  return FinishImported(ImportOnnxBytes(bytes, base_dir, RegistryOf(options)), options);
+  // Kept only where a variant may need them: most models have no optional inputs.
+  auto kept = std::make_shared<std::string>();
+  return LoadBy(
+      [kept, bytes, base_dir](const OpRegistry& registry,
+                              const ImportOptions& import) -> absl::StatusOr<ImportedModel> {
+        if (!import.fed.empty()) return ImportOnnxBytes(*kept, base_dir, registry, import);
+        absl::StatusOr<ImportedModel> imported = ImportOnnxBytes(bytes, base_dir, registry, import);
+        if (imported.ok() && !imported->optional_inputs.empty()) *kept = std::string(bytes);
+        return imported;
+      },
+      options);
 }
 
 absl::StatusOr<std::shared_ptr<Model>> Model::FromGraph(std::unique_ptr<Graph> graph,
@@ -92,7 +146,9 @@ absl::Status ModelImpl::Initialize() {
   inputs_ = InfoOfInputs(*graph_);
   outputs_ = InfoOfOutputs(*graph_);
   if (!options_.eager) {
-    RETURN_IF_ERROR(RunPasses(*graph_, registry, options_.disabled_passes).status());
+    const PassOptions passes = {.disabled = options_.disabled_passes,
+                                .stop_after = options_.stop_after_pass_steps};
+    RETURN_IF_ERROR(RunPassSteps(*graph_, registry, passes).status());
   }
 
   std::vector<std::string> gaps;

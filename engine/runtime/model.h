@@ -30,6 +30,8 @@ struct ModelOptions {
   bool eager = false;
   // Names of passes to leave out, for bisection; see PassNames().
   std::vector<std::string> disabled_passes;
+  // Ends the passes after this many steps (PassOptions::stop_after); negative: no limit.
+  int stop_after_pass_steps = -1;
   // The operators of `graph`s passed to FromGraph; null: OpRegistry::Global(). Must outlive the
   // model.
   const OpRegistry* registry = nullptr;

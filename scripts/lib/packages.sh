@@ -5,10 +5,10 @@
 BUILD_PACKAGES=(
   g++ cmake ninja-build pkg-config
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
-  libonnx-dev libdnnl-dev
+  libonnx-dev libdnnl-dev libre2-dev libicu-dev
   libspdlog-dev libyaml-cpp-dev prometheus-cpp-dev
   libboost-dev libsimdjson-dev rapidjson-dev libssl-dev zlib1g-dev
-  libpng-dev libturbojpeg0-dev
+  libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev libturbojpeg0-dev
   curl                      # scripts/serve asks the daemon whether it is ready
 )
 
@@ -23,9 +23,10 @@ TEST_PACKAGES=(
 # To run the built daemon: the shared libraries BUILD_PACKAGES link to. Only the Dockerfile's
 # runtime stage needs the list; elsewhere they came with the development packages.
 RUNTIME_PACKAGES=(
-  libgrpc++1.51 libprotobuf32 libabsl20220623 libonnx1 libdnnl2
+  libgrpc++1.51 libprotobuf32 libabsl20220623 libonnx1 libdnnl2 libre2-9 libicu72
   libspdlog1.10 libyaml-cpp0.7 libprometheus-cpp-core1.0
-  libsimdjson14 libssl3 zlib1g libpng16-16 libturbojpeg0 ca-certificates
+  libsimdjson14 libssl3 zlib1g libjpeg62-turbo libpng16-16 libtiff6 libwebp7
+  libopenjp2-7 libturbojpeg0 ca-certificates
 )
 
 # install_packages NAME...: installs those that are missing, as root or through sudo. Does not

@@ -1,4 +1,5 @@
-// Axes were an attribute of the reductions, Squeeze and Unsqueeze; now they are input 1.
+// Axes were an attribute of the reductions, Squeeze and Unsqueeze; now they are input 1. The axis
+// of DFT became input 2, and counts from the other end where it is not given.
 #include "engine/onnx/opset/node_adapter.h"
 #include "engine/onnx/opset/rules.h"
 #include "engine/status_macros.h"
@@ -21,6 +22,13 @@ absl::Status RequiredAxesToInput(NodeAdapter& node) {
   return AxesToInput(node);
 }
 
+absl::Status DftAxisToInput(NodeAdapter& node) {
+  RETURN_IF_ERROR(node.RequireInput(0, "input"));
+  const int64_t axis = node.TakeAttribute<int64_t>("axis").value_or(1);
+  node.SetInput(2, node.Constant("axis", Tensor::Scalar<int64_t>(axis)));
+  return absl::OkStatus();
+}
+
 constexpr OpsetRule kRules[] = {
     {"", "Squeeze", 1, AxesToInput},           {"", "Squeeze", 13, nullptr},
     {"", "Unsqueeze", 1, RequiredAxesToInput}, {"", "Unsqueeze", 13, nullptr},
@@ -34,6 +42,7 @@ constexpr OpsetRule kRules[] = {
     {"", "ReduceMin", 1, AxesToInput},         {"", "ReduceMin", 18, nullptr},
     {"", "ReduceProd", 1, AxesToInput},        {"", "ReduceProd", 18, nullptr},
     {"", "ReduceSumSquare", 1, AxesToInput},   {"", "ReduceSumSquare", 18, nullptr},
+    {"", "DFT", 17, DftAxisToInput},           {"", "DFT", 20, nullptr},
 };
 
 }  // namespace

@@ -78,6 +78,17 @@ class NodeAdapter {
   };
   std::vector<After> after;
 
+  // Output i of the operator is output output_order[i] of the model's node, or none of them where
+  // that is -1. Empty: in order.
+  std::vector<int> output_order;
+
+  // An output of the model's node that is a value computed before it.
+  struct Alias {
+    size_t output;
+    Value* value;
+  };
+  std::vector<Alias> aliases;
+
   // What is known about a value.
   static ElementType ElementOf(const Value* value) { return value->type().element; }
   static std::optional<int> RankOf(const Value* value);

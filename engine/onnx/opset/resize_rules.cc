@@ -1,4 +1,4 @@
-// Upsample and the versions of Resize.
+// Upsample, the versions of Resize, and GridSample.
 #include "absl/strings/str_cat.h"
 #include "engine/onnx/opset/node_adapter.h"
 #include "engine/onnx/opset/rules.h"
@@ -78,10 +78,20 @@ absl::Status ReplaceTfHalfPixel(NodeAdapter& node) {
   return absl::OkStatus();
 }
 
+// Opset 20 renamed the modes when it allowed more than two spatial axes; the old names are still
+// written.
+absl::Status RenameSampleModes(NodeAdapter& node) {
+  const std::string mode = node.attributes.GetString("mode", "");
+  if (mode == "bilinear") node.attributes.Set("mode", std::string("linear"));
+  if (mode == "bicubic") node.attributes.Set("mode", std::string("cubic"));
+  return absl::OkStatus();
+}
+
 constexpr OpsetRule kRules[] = {
-    {"", "Upsample", 1, UpsampleHeightWidth}, {"", "Upsample", 7, UpsampleScalesAttribute},
-    {"", "Upsample", 9, ScalesInput},         {"", "Resize", 10, ScalesInput},
-    {"", "Resize", 11, ReplaceTfHalfPixel},   {"", "Resize", 13, DropEmptyInputs},
+    {"", "Upsample", 1, UpsampleHeightWidth},  {"", "Upsample", 7, UpsampleScalesAttribute},
+    {"", "Upsample", 9, ScalesInput},          {"", "Resize", 10, ScalesInput},
+    {"", "Resize", 11, ReplaceTfHalfPixel},    {"", "Resize", 13, DropEmptyInputs},
+    {"", "GridSample", 16, RenameSampleModes},
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ Table BuildTable() {
   for (absl::Span<const OpsetRule> family :
        {BroadcastRules(), ElementwiseRules(), NormalizationRules(), SoftmaxRules(), AxesRules(),
         MovementRules(), ResizeRules(), PoolRules(), SelectionRules(), CastRules(),
-        RecurrentRules(), ControlFlowRules(), RetiredRules(), MlRules()}) {
+        RecurrentRules(), ControlFlowRules(), RetiredRules(), MlRules(), MicrosoftRules(),
+        MicrosoftFusedRules()}) {
     for (const OpsetRule& rule : family) {
       table[Key(std::string(rule.domain), std::string(rule.op))].push_back(rule);
     }
@@ -31,12 +32,25 @@ Table BuildTable() {
   return table;
 }
 
+const Table& RuleTable() {
+  static const Table* const kTable = new Table(BuildTable());
+  return *kTable;
+}
+
 }  // namespace
 
+std::vector<std::vector<OpsetRule>> RulesByOperator() {
+  std::vector<std::vector<OpsetRule>> all;
+  for (const auto& [key, rules] : RuleTable()) all.push_back(rules);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::pair(a[0].domain, a[0].op) < std::pair(b[0].domain, b[0].op);
+  });
+  return all;
+}
+
 const OpsetRule* FindRule(absl::string_view domain, absl::string_view op, int64_t opset) {
-  static const Table* const kTable = new Table(BuildTable());
-  auto it = kTable->find(Key(std::string(domain), std::string(op)));
-  if (it == kTable->end()) return nullptr;
+  auto it = RuleTable().find(Key(std::string(domain), std::string(op)));
+  if (it == RuleTable().end()) return nullptr;
   const std::vector<OpsetRule>& rules = it->second;
   auto after = std::upper_bound(rules.begin(), rules.end(), opset,
                                 [](int64_t v, const OpsetRule& r) { return v < r.since; });

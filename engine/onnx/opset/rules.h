@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -34,6 +35,10 @@ struct OpsetRule {
 // opsets before it: some exporters write an operator under an opset that lacks it.
 const OpsetRule* FindRule(absl::string_view domain, absl::string_view op, int64_t opset);
 
+// Every operator that has rules, with its rules in order of `since`; sorted by domain and operator.
+// For documentation.
+std::vector<std::vector<OpsetRule>> RulesByOperator();
+
 // Newest version of a domain the engine knows; 0 for a domain it knows nothing about.
 int64_t NewestKnownOpset(absl::string_view domain);
 
@@ -56,5 +61,7 @@ absl::Span<const OpsetRule> RecurrentRules();
 absl::Span<const OpsetRule> ControlFlowRules();
 absl::Span<const OpsetRule> RetiredRules();
 absl::Span<const OpsetRule> MlRules();
+absl::Span<const OpsetRule> MicrosoftRules();
+absl::Span<const OpsetRule> MicrosoftFusedRules();
 
 }  // namespace inferd::engine

@@ -163,8 +163,12 @@ absl::StatusOr<std::vector<double>> ReadNumbers(const Attributes& attributes,
 absl::Status FinishTrees(TreeEnsemble* ensemble) {
   const int32_t count = static_cast<int32_t>(ensemble->nodes.size());
   std::vector<int32_t> parents(count, 0);
+  ensemble->only_less_or_equal = true;
   for (const TreeNode& node : ensemble->nodes) {
     if (node.branch == TreeBranch::kLeaf) continue;
+    if (node.branch != TreeBranch::kLessOrEqual || node.missing_tracks_true) {
+      ensemble->only_less_or_equal = false;
+    }
     ensemble->features = std::max(ensemble->features, node.feature + 1);
     ++parents[node.if_true];
     ++parents[node.if_false];

@@ -2,6 +2,7 @@
 // tree operators.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -50,10 +51,21 @@ struct TreeEnsemble {
   std::vector<TreeVote> votes;
   std::vector<double> members;
   int32_t features = 0;  // the largest feature read, plus one
+  // Every inner node asks x <= threshold and sends NaN to the false branch, as most trainers
+  // write it.
+  bool only_less_or_equal = false;
 
+  // Calls fn(row, votes) for each of `rows` rows, `stride` elements apart and of at least
+  // `features` elements, and each tree: for one row in the order of the trees. Blocks of rows go
+  // through a tree together while it is in the cache.
+  template <typename T, typename Fn>
+  void ForEachLeaf(const T* x, int64_t rows, int64_t stride, Fn fn) const;
   // The leaf a row of `features` elements ends in.
   template <typename T>
   const TreeNode& Leaf(int32_t root, const T* row) const;
+  // The same where only_less_or_equal.
+  template <typename T>
+  const TreeNode& LeafOfComparisons(int32_t root, const T* row) const;
   absl::Span<const TreeVote> Votes(const TreeNode& leaf) const {
     return absl::MakeConstSpan(votes).subspan(leaf.first, leaf.last - leaf.first);
   }
@@ -109,6 +121,33 @@ const TreeNode& TreeEnsemble::Leaf(int32_t root, const T* row) const {
     node = &nodes[taken ? node->if_true : node->if_false];
   }
   return *node;
+}
+
+template <typename T>
+const TreeNode& TreeEnsemble::LeafOfComparisons(int32_t root, const T* row) const {
+  const TreeNode* node = &nodes[root];
+  while (node->branch != TreeBranch::kLeaf) {
+    const double x = static_cast<double>(row[node->feature]);
+    node = &nodes[x <= node->threshold ? node->if_true : node->if_false];
+  }
+  return *node;
+}
+
+template <typename T, typename Fn>
+void TreeEnsemble::ForEachLeaf(const T* x, int64_t rows, int64_t stride, Fn fn) const {
+  constexpr int64_t kBlock = 64;
+  for (int64_t first = 0; first < rows; first += kBlock) {
+    const int64_t last = std::min(rows, first + kBlock);
+    for (const int32_t root : roots) {
+      if (only_less_or_equal) {
+        for (int64_t r = first; r < last; ++r) {
+          fn(r, Votes(LeafOfComparisons(root, x + r * stride)));
+        }
+      } else {
+        for (int64_t r = first; r < last; ++r) fn(r, Votes(Leaf(root, x + r * stride)));
+      }
+    }
+  }
 }
 
 }  // namespace inferd::engine

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/parsed_attributes.h"
 #include "engine/ops/all_ops.h"
 #include "engine/ops/ml/class_labels.h"
 #include "engine/ops/ml/post_transform.h"
@@ -62,17 +63,6 @@ absl::StatusOr<Classifier> ReadClassifier(const Attributes& attributes) {
   return c;
 }
 
-// Scores of one row; classes that got no vote are marked in `voted`.
-template <typename T>
-void AddVotes(const TreeEnsemble& trees, const T* row, absl::Span<double> scores, bool* voted) {
-  for (const int32_t root : trees.roots) {
-    for (const TreeVote& vote : trees.Votes(trees.Leaf(root, row))) {
-      scores[vote.target] += vote.weight;
-      voted[vote.target] = true;
-    }
-  }
-}
-
 // Turns the one score of a two-class model into both; returns the class.
 int64_t DecideSingle(const Classifier& c, absl::Span<double> scores) {
   double score = scores[0] + scores[1];  // one of them is 0
@@ -98,29 +88,37 @@ int64_t DecideBest(const Classifier& c, absl::Span<double> scores, const bool* v
 template <typename T>
 class ClassifierKernel final : public Kernel {
  public:
-  ClassifierKernel(Classifier classifier, TableShape table)
+  ClassifierKernel(std::shared_ptr<const Classifier> classifier, TableShape table)
       : classifier_(std::move(classifier)), table_(table) {}
 
   size_t workspace_bytes() const override {
-    return table_.rows * classifier_.labels.size() * (sizeof(double) + sizeof(bool));
+    return table_.rows * classifier_->labels.size() * (sizeof(double) + sizeof(bool));
   }
 
   absl::Status Run(KernelContext& context) const override {
-    const int64_t classes = classifier_.labels.size();
+    const Classifier& c = *classifier_;
+    const int64_t classes = c.labels.size();
     double* scores = static_cast<double*>(context.workspace());
+    // Whether a class got a vote: one without is no candidate, whatever the others' scores.
     bool* voted = reinterpret_cast<bool*>(scores + table_.rows * classes);
     const T* x = context.input(0).as<T>();
     float* out = context.has_output(1) ? context.output(1).as<float>() : nullptr;
     context.threads().ParallelFor(table_.rows, 16, [&](int64_t begin, int64_t end) {
+      std::fill(scores + begin * classes, scores + end * classes, 0.0);
+      std::fill(voted + begin * classes, voted + end * classes, false);
+      c.trees.ForEachLeaf(x + begin * table_.features, end - begin, table_.features,
+                          [&](int64_t row, absl::Span<const TreeVote> votes) {
+                            for (const TreeVote& vote : votes) {
+                              const int64_t i = (begin + row) * classes + vote.target;
+                              scores[i] += vote.weight;
+                              voted[i] = true;
+                            }
+                          });
       for (int64_t r = begin; r < end; ++r) {
         const absl::Span<double> row(scores + r * classes, classes);
-        bool* row_voted = voted + r * classes;
-        std::fill(row.begin(), row.end(), 0.0);
-        std::fill_n(row_voted, classes, false);
-        AddVotes(classifier_.trees, x + r * table_.features, row, row_voted);
-        const int64_t winner = classifier_.single_score ? DecideSingle(classifier_, row)
-                                                        : DecideBest(classifier_, row, row_voted);
-        if (context.has_output(0)) classifier_.labels.Write(winner, r, context.output(0));
+        const int64_t winner =
+            c.single_score ? DecideSingle(c, row) : DecideBest(c, row, voted + r * classes);
+        if (context.has_output(0)) c.labels.Write(winner, r, context.output(0));
         if (out == nullptr) continue;
         for (int64_t k = 0; k < classes; ++k) out[r * classes + k] = static_cast<float>(row[k]);
       }
@@ -129,22 +127,23 @@ class ClassifierKernel final : public Kernel {
   }
 
  private:
-  Classifier classifier_;
+  std::shared_ptr<const Classifier> classifier_;
   TableShape table_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
-  ASSIGN_OR_RETURN(Classifier classifier, ReadClassifier(spec.attributes()));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Classifier> classifier,
+                   ParseAttributesOnce<Classifier>(spec, ReadClassifier));
   ASSIGN_OR_RETURN(const TableShape table, AsTable(spec.input(0).shape));
-  if (table.features < classifier.trees.features) {
+  if (table.features < classifier->trees.features) {
     return absl::InvalidArgumentError(absl::StrCat("input X has ", table.features,
                                                    " features, but the trees read feature ",
-                                                   classifier.trees.features - 1));
+                                                   classifier->trees.features - 1));
   }
-  RETURN_IF_ERROR(CheckOutputShape(spec, 1, Shape{table.rows, classifier.labels.size()}));
+  RETURN_IF_ERROR(CheckOutputShape(spec, 1, Shape{table.rows, classifier->labels.size()}));
   std::unique_ptr<Kernel> kernel;
   DispatchType<float, double, int32_t, int64_t>(spec.input(0).type, [&]<typename T>() {
-    kernel = std::make_unique<ClassifierKernel<T>>(std::move(classifier), table);
+    kernel = std::make_unique<ClassifierKernel<T>>(classifier, table);
   });
   return kernel;
 }

@@ -148,21 +148,24 @@ absl::StatusOr<TreeEnsemble> ReadTrees(const Attributes& a, int64_t targets) {
   return trees;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
+absl::StatusOr<TreeRegression> ReadRegression(const Attributes& attributes) {
   constexpr TreeAggregate kAggregates[] = {TreeAggregate::kAverage, TreeAggregate::kSum,
                                            TreeAggregate::kMin, TreeAggregate::kMax};
   constexpr PostTransform kTransforms[] = {PostTransform::kNone, PostTransform::kSoftmax,
                                            PostTransform::kLogistic, PostTransform::kSoftmaxZero,
                                            PostTransform::kProbit};
   TreeRegression r;
-  ASSIGN_OR_RETURN(r.targets, ReadNumTargets(spec.attributes()));
-  ASSIGN_OR_RETURN(const int64_t aggregate,
-                   ReadCode(spec.attributes(), "aggregate_function", 1, 4));
-  ASSIGN_OR_RETURN(const int64_t transform, ReadCode(spec.attributes(), "post_transform", 0, 5));
+  ASSIGN_OR_RETURN(r.targets, ReadNumTargets(attributes));
+  ASSIGN_OR_RETURN(const int64_t aggregate, ReadCode(attributes, "aggregate_function", 1, 4));
+  ASSIGN_OR_RETURN(const int64_t transform, ReadCode(attributes, "post_transform", 0, 5));
   r.aggregate = kAggregates[aggregate];
   r.transform = kTransforms[transform];
-  ASSIGN_OR_RETURN(r.trees, ReadTrees(spec.attributes(), r.targets));
-  return MakeTreeRegression(spec, std::move(r));
+  ASSIGN_OR_RETURN(r.trees, ReadTrees(attributes, r.targets));
+  return r;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
+  return MakeTreeRegression(spec, ReadRegression);
 }
 
 }  // namespace

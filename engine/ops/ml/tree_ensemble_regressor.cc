@@ -29,18 +29,22 @@ absl::Status Infer(InferenceContext& context) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
+absl::StatusOr<TreeRegression> ReadRegression(const Attributes& attributes) {
   TreeRegression r;
-  ASSIGN_OR_RETURN(r.targets, ReadNumTargets(spec.attributes()));
-  ASSIGN_OR_RETURN(r.aggregate, ReadAggregate(spec.attributes()));
-  ASSIGN_OR_RETURN(r.transform, ReadPostTransform(spec.attributes()));
-  ASSIGN_OR_RETURN(r.base_values, ReadNumbers(spec.attributes(), "base_values"));
-  ASSIGN_OR_RETURN(r.trees, ReadTreeEnsemble(spec.attributes(), "target", r.targets));
+  ASSIGN_OR_RETURN(r.targets, ReadNumTargets(attributes));
+  ASSIGN_OR_RETURN(r.aggregate, ReadAggregate(attributes));
+  ASSIGN_OR_RETURN(r.transform, ReadPostTransform(attributes));
+  ASSIGN_OR_RETURN(r.base_values, ReadNumbers(attributes, "base_values"));
+  ASSIGN_OR_RETURN(r.trees, ReadTreeEnsemble(attributes, "target", r.targets));
   if (!r.base_values.empty() && static_cast<int64_t>(r.base_values.size()) != r.targets) {
     return absl::InvalidArgumentError(absl::StrCat(
         "attribute base_values has ", r.base_values.size(), " values, expected ", r.targets));
   }
-  return MakeTreeRegression(spec, std::move(r));
+  return r;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
+  return MakeTreeRegression(spec, ReadRegression);
 }
 
 }  // namespace

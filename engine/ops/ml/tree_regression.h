@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "engine/ops/ml/post_transform.h"
 #include "engine/ops/ml/tree_ensemble.h"
@@ -28,8 +29,10 @@ struct TreeRegression {
 // The attribute n_targets or its default, 1.
 absl::StatusOr<int64_t> ReadNumTargets(const Attributes& attributes);
 
-// Rows of input 0 to rows of output 0, of any of the types the tree operators have.
-absl::StatusOr<std::unique_ptr<Kernel>> MakeTreeRegression(const NodeSpec& spec,
-                                                           TreeRegression regression);
+// Rows of input 0 to rows of output 0, of any of the types the tree operators have. `parse` reads
+// the trees from the node's attributes, once for all plans.
+absl::StatusOr<std::unique_ptr<Kernel>> MakeTreeRegression(
+    const NodeSpec& spec,
+    absl::FunctionRef<absl::StatusOr<TreeRegression>(const Attributes&)> parse);
 
 }  // namespace inferd::engine

@@ -41,15 +41,40 @@ TEST(ImportGraphTest, UnnamedNodesAreNamedByTheirOutput) {
   EXPECT_EQ(model->graph->nodes()[1]->display_name(), "minus (Neg)");
 }
 
-TEST(ImportGraphTest, InitializersThatAreInputsAreConstants) {
-  auto model = ImportText(ModelText(13, FloatInput("x", "2") + FloatInput("w", "2") +
-                                            FloatsText("w", "2", {1, 2}) +
-                                            NodeText("Add", "x,w", "y") + OutputText("y")));
+TEST(ImportGraphTest, InitializersThatAreInputsAreConstantsUnlessFed) {
+  const std::string text =
+      ModelText(13, FloatInput("w", "N") + FloatInput("x", "2") + FloatsText("w", "2", {1, 2}) +
+                        NodeText("Add", "x,w", "y") + OutputText("y"));
+  auto model = ImportText(text);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->graph->inputs().size(), 1u);
-  EXPECT_THAT(model->overridable_initializers, ElementsAre("w"));
-  EXPECT_THAT(model->notes, ElementsAre(HasSubstr("1 initializer is also a graph input")));
+  ASSERT_EQ(model->optional_inputs.size(), 1u);
+  EXPECT_EQ(model->optional_inputs[0].name, "w");
+  EXPECT_EQ(model->optional_inputs[0].type.ToString(), "float[N]");
+  EXPECT_EQ(model->optional_inputs[0].position, 0);
+  EXPECT_THAT(model->notes,
+              ElementsAre(HasSubstr("1 input has a default and may be left out: w.")));
   EXPECT_TRUE(model->graph->nodes()[0]->input(1)->is_constant());
+
+  auto fed = ImportOnnxBytes(ModelBytes(text), "", OpRegistry::Global(),
+                             {.survey = nullptr, .fed = {"w"}});
+  ASSERT_TRUE(fed.ok()) << fed.status();
+  ASSERT_EQ(fed->graph->inputs().size(), 2u);
+  EXPECT_EQ(fed->graph->inputs()[0]->name(), "w");
+  EXPECT_FALSE(fed->graph->nodes()[0]->input(1)->is_constant());
+  EXPECT_TRUE(fed->optional_inputs.empty());
+}
+
+TEST(ImportGraphTest, BeforeIrVersion4EveryInitializerIsListedAsAnInput) {
+  std::string text =
+      ModelText(7, FloatInput("x", "2") + FloatInput("w", "2") + FloatsText("w", "2", {1, 2}) +
+                       NodeText("Add", "x,w", "y") + OutputText("y"));
+  text.replace(text.find("ir_version: 8"), 13, "ir_version: 3");
+  auto model = ImportText(text);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model->optional_inputs.empty());
+  EXPECT_EQ(model->graph->inputs().size(), 1u);
+  EXPECT_THAT(model->notes, ElementsAre(HasSubstr("as files of IR version 3 write them")));
 }
 
 TEST(ImportGraphTest, ARepeatedInitializerCountsOnce) {

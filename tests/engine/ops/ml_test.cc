@@ -172,6 +172,140 @@ TEST(LinearRegressor, Targets) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("coefficients")));
 }
 
+OpTester Svm(const char* op, const char* kernel) {
+  OpTester t(op, kMl);
+  t.Attr("kernel_type", std::string(kernel)).Attr("kernel_params", Floats{0.5f, 0.25f, 2});
+  return t;
+}
+
+TEST(SvmRegressor, KernelsAndModes) {
+  const Tensor x = MakeTensor<float>({2, 2}, {1, 2, -1, 0});
+  const auto run = [&](const char* kernel, int64_t one_class) {
+    return Svm("SVMRegressor", kernel)
+        .Attr("support_vectors", Floats{1, 0, 0, 1})
+        .Attr("coefficients", Floats{2, -1})
+        .Attr("rho", Floats{0.5f})
+        .Attr("n_supports", int64_t{2})
+        .Attr("one_class", one_class)
+        .Input(x)
+        .Run1();
+  };
+  ASSERT_OK_AND_ASSIGN(Tensor y, run("LINEAR", 0));
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {0.5f, -1.5f}, 1e-6));
+  ASSERT_OK_AND_ASSIGN(y, run("LINEAR", 1));
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {1, -1}));
+  ASSERT_OK_AND_ASSIGN(y, run("POLY", 0));  // (0.5 d + 0.25)^2
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {0.0625f, 0.5625f}, 1e-6));
+  ASSERT_OK_AND_ASSIGN(y, run("RBF", 0));
+  const float e1 = std::exp(-1.0f), e2 = std::exp(-2.0f);
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {2 * e2 - e1 + 0.5f, 2 * e2 - e1 + 0.5f}, 1e-6));
+  ASSERT_OK_AND_ASSIGN(y, run("SIGMOID", 0));
+  const auto t = [](double d) { return static_cast<float>(std::tanh(0.5 * d + 0.25)); };
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {2 * t(1) - t(2) + 0.5f, 2 * t(-1) - t(0) + 0.5f}, 1e-6));
+  EXPECT_THAT(run("COSINE", 0).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("kernel_type")));
+  ASSERT_OK_AND_ASSIGN(
+      y, Svm("SVMRegressor", "RBF").Attr("coefficients", Floats{3, 4}).Input(x).Run1());
+  EXPECT_THAT(y, TensorIs<float>({2, 1}, {11, -3}));
+}
+
+// Three classes, one support vector each.
+OpTester Pairwise() {
+  OpTester t = Svm("SVMClassifier", "LINEAR");
+  t.Attr("support_vectors", Floats{1, 0, 0, 1, 1, 1})
+      .Attr("vectors_per_class", Ints{1, 1, 1})
+      .Attr("coefficients", Floats{1, 2, 3, 4, 5, 6})
+      .Attr("rho", Floats{-4, 1, -100})
+      .Attr("classlabels_strings", Strings{"a", "b", "c"})
+      .Outputs(2);
+  return t;
+}
+
+TEST(SvmClassifier, PairsVote) {
+  // Likenesses of [1,2] are 1, 2, 3. (0,1): 1*1 + 2*2 - 4; (0,2): 4*1 + 3*3 + 1; (1,2): 5*2 +
+  // 6*3 - 100.
+  const Tensor x = MakeTensor<int64_t>({1, 2}, {1, 2});
+  ASSERT_OK_AND_ASSIGN(auto out, Pairwise().Input(x).Run());
+  EXPECT_THAT(out[0], TensorIs<std::string>({1}, {"a"}));
+  EXPECT_THAT(out[1], TensorIs<float>({1, 3}, {1, 14, -72}));
+  EXPECT_THAT(Pairwise().Attr("rho", Floats{1}).Input(x).Run().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rho has 1 values")));
+  EXPECT_THAT(Pairwise().Attr("vectors_per_class", Ints{1, 2, 1}).Input(x).Run().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("support_vectors")));
+  EXPECT_THAT(Pairwise().Input(MakeTensor<float>({1, 3}, {1, 2, 3})).Run().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("3 features")));
+}
+
+TEST(SvmClassifier, CoupledProbabilities) {
+  // With all pairs undecided each class gets a third; with consistent pairs their one solution.
+  const auto run = [](Floats prob_b) {
+    return Pairwise()
+        .Attr("prob_a", Floats{0, 0, 0})
+        .Attr("prob_b", std::move(prob_b))
+        .Input(MakeTensor<float>({1, 2}, {1, 2}))
+        .Run();
+  };
+  ASSERT_OK_AND_ASSIGN(auto out, run({0, 0, 0}));
+  EXPECT_THAT(out[1], TensorIs<float>({1, 3}, {1 / 3.0f, 1 / 3.0f, 1 / 3.0f}, 1e-6));
+  // p = (0.5, 0.3, 0.2): the odds of a pair are exp(-b).
+  const auto b = [](double p, double q) { return static_cast<float>(-std::log(p / q)); };
+  ASSERT_OK_AND_ASSIGN(out, run({b(0.5, 0.3), b(0.5, 0.2), b(0.3, 0.2)}));
+  EXPECT_THAT(out[1], TensorIs<float>({1, 3}, {0.5f, 0.3f, 0.2f}, 0.005));
+}
+
+TEST(SvmClassifier, TwoClassesAndFeatureWeights) {
+  OpTester two = Svm("SVMClassifier", "LINEAR");
+  two.Attr("support_vectors", Floats{1, 0, 0, 1})
+      .Attr("vectors_per_class", Ints{1, 1})
+      .Attr("coefficients", Floats{1, -1})
+      .Attr("rho", Floats{0.5f})
+      .Attr("classlabels_ints", Ints{4, 7})
+      .Outputs(2)
+      .Input(MakeTensor<float>({2, 2}, {1, 1, 0, 3}));
+  ASSERT_OK_AND_ASSIGN(auto out, two.Run());
+  EXPECT_THAT(out[0], TensorIs<int64_t>({2}, {4, 7}));
+  EXPECT_THAT(out[1], TensorIs<float>({2, 2}, {-0.5f, 0.5f, 2.5f, -2.5f}));
+  ASSERT_OK_AND_ASSIGN(out, Svm("SVMClassifier", "RBF")
+                                .Attr("coefficients", Floats{1, 0, 0, 1, 1, 1})
+                                .Attr("rho", Floats{0.5f})
+                                .Attr("classlabels_ints", Ints{1, 2, 3})
+                                .Outputs(2)
+                                .Input(MakeTensor<float>({1, 2}, {-1, 3}))
+                                .Run());
+  EXPECT_THAT(out[0], TensorIs<int64_t>({1}, {2}));
+  EXPECT_THAT(out[1], TensorIs<float>({1, 3}, {-0.5f, 3.5f, 2.5f}));
+}
+
+TEST(CategoryEncoding, OneHotAndMapper) {
+  ASSERT_OK_AND_ASSIGN(Tensor y, OpTester("OneHotEncoder", kMl)
+                                     .Attr("cats_int64s", Ints{3, 5})
+                                     .Input(MakeTensor<float>({2, 2}, {5.7f, 3, NAN, 1e30f}))
+                                     .Run1());
+  EXPECT_THAT(y, TensorIs<float>({2, 2, 2}, {0, 1, 1, 0, 0, 0, 0, 0}));
+  EXPECT_THAT(OpTester("OneHotEncoder", kMl)
+                  .Attr("cats_strings", Strings{"a", "b"})
+                  .Attr("zeros", int64_t{0})
+                  .Input(MakeTensor<std::string>({2}, {"b", "z"}))
+                  .Run1()
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("element 1 of input X is z")));
+  EXPECT_THAT(OpTester("OneHotEncoder", kMl)
+                  .Attr("cats_strings", Strings{"a"})
+                  .Input(MakeTensor<int32_t>({1}, {1}))
+                  .Run1()
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("categories are strings")));
+  const auto mapper = [] {
+    OpTester t("CategoryMapper", kMl);
+    t.Attr("cats_int64s", Ints{1, 2}).Attr("cats_strings", Strings{"one", "two"});
+    return t;
+  };
+  ASSERT_OK_AND_ASSIGN(y, mapper().Input(MakeTensor<int64_t>({1, 2}, {2, 9})).Run1());
+  EXPECT_THAT(y, TensorIs<std::string>({1, 2}, {"two", "_Unused"}));
+  ASSERT_OK_AND_ASSIGN(y, mapper().Input(MakeTensor<std::string>({2}, {"one", ""})).Run1());
+  EXPECT_THAT(y, TensorIs<int64_t>({2}, {1, -1}));
+}
+
 TEST(FeatureScaling, ScalerNormalizerBinarizerImputer) {
   const Tensor x = MakeTensor<float>({2, 2}, {3, 4, 0, 0});
   ASSERT_OK_AND_ASSIGN(Tensor y, OpTester("Scaler", kMl)

@@ -3,7 +3,9 @@
 // but that there is one; the sanitizers watch. What the schema refuses never gets here.
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,30 @@ class Generator {
     }
     return ElementType::kFloat32;
   }
+  // A type of any kind, composites nested a few levels.
+  ValueType AnyValueType(int depth = 0) {
+    const int kind = depth > 2 ? 0 : Below(5);
+    if (kind == 1) return ValueType::SequenceOf(AnyValueType(depth + 1));
+    if (kind == 2) return ValueType::OptionalOf(AnyValueType(depth + 1));
+    if (kind == 3) return ValueType::MapOf(ElementType::kInt64, AnyValueType(depth + 1));
+    // Not all is known of what a body or a rule left open.
+    if (Below(10) == 0) return ValueType::TensorOf(ElementType::kUndefined);
+    return ValueType::TensorOf(AnyType({}), AnyShape());
+  }
+  // Hands some of its inputs and some constants on; nothing keeps it to what its node expects.
+  std::shared_ptr<Graph> AnyBody() {
+    auto body = std::make_shared<Graph>("body");
+    std::vector<Value*> values;
+    for (int i = Below(6); i > 0; --i) values.push_back(body->AddInput("", AnyValueType()));
+    for (int i = Below(3); i > 0; --i) {
+      const Tensor constant = AnyConstant(Below(2) == 0 ? ElementType::kInt64 : ElementType::kBool);
+      if (constant.defined()) values.push_back(body->AddConstant("", constant));
+    }
+    if (values.empty()) return body;
+    for (int i = Below(6); i > 0; --i)
+      body->AddOutput(values[Below(static_cast<int>(values.size()))]);
+    return body;
+  }
   // A small tensor of `type` where its values may matter to a shape.
   Tensor AnyConstant(ElementType type) {
     const int64_t count = Below(5);
@@ -131,8 +157,18 @@ class Generator {
       case Kind::kTensor:
         attributes.Set(name, AnyConstant(ElementType::kInt64));
         break;
-      default:
-        break;  // graphs and types: their operators have tests of their own
+      case Kind::kTensors:
+        attributes.Set(name, std::vector<Tensor>(Below(3), AnyConstant(ElementType::kInt64)));
+        break;
+      case Kind::kType:
+        attributes.Set(name, AnyValueType());
+        break;
+      case Kind::kGraph:
+        attributes.Set(name, AnyBody());
+        break;
+      case Kind::kGraphs:
+        attributes.Set(name, std::vector<std::shared_ptr<Graph>>(Below(3), AnyBody()));
+        break;
     }
   }
 
@@ -151,6 +187,13 @@ void Try(const OpDef& op, Generator& generator) {
     const FormalParameter* parameter = op.input_parameter(i);
     if (parameter->option == FormalParameter::Option::kOptional && generator.Below(3) == 0) {
       inputs.push_back(nullptr);
+      continue;
+    }
+    // Where the schema allows it: no constraint, or composites by name.
+    const bool may_be_composite =
+        parameter->types.empty() || parameter->types.contains(ElementType::kComposite);
+    if (may_be_composite && generator.Below(2) == 0) {
+      inputs.push_back(graph.AddInput("", generator.AnyValueType()));
       continue;
     }
     ElementType type = generator.AnyType(parameter->types);
@@ -173,6 +216,26 @@ void Try(const OpDef& op, Generator& generator) {
   if (!CheckNode(*node).ok()) return;
   const absl::Status status = InferNode(graph, *node);
   EXPECT_TRUE(status.ok() || !status.message().empty());
+}
+
+// The walk reaches what it is meant to reach.
+TEST(ShapeFunctionRobustnessTest, TheRegistryHasEveryKindOfOperator) {
+  std::set<absl::string_view> domains;
+  bool graphs = false, composites = false;
+  for (const OpDef* op : OpRegistry::Global().All()) {
+    domains.insert(op->domain);
+    for (const AttributeSpec& spec : op->attributes) {
+      graphs = graphs || spec.kind == AttributeSpec::Kind::kGraph;
+    }
+    for (const FormalParameter& input : op->inputs) {
+      composites = composites || input.types.contains(ElementType::kComposite);
+    }
+  }
+  for (absl::string_view domain : {"", "ai.onnx.ml", "inferd"}) {
+    EXPECT_TRUE(domains.contains(domain)) << domain;
+  }
+  EXPECT_TRUE(graphs);
+  EXPECT_TRUE(composites);
 }
 
 TEST(ShapeFunctionRobustnessTest, EveryOperatorAnswersAbsurdNodes) {
