@@ -13,6 +13,7 @@
 #include "model_repository/effective_config.h"
 #include "model_repository/row_check.h"
 #include "model_repository/trial_inputs.h"
+#include "model_repository/verify_plan.h"
 
 namespace inferd::repository {
 namespace {
@@ -91,6 +92,8 @@ absl::StatusOr<std::unique_ptr<ModelVersion>> Load(const VersionToLoad& from,
   ASSIGN_OR_RETURN(std::string path, FindModelFile(from.directory));
   engine::ModelOptions model_options;
   model_options.providers = {&engine::CpuProvider()};
+  // The protocol carries tensors.
+  model_options.tensor_outputs_for_maps = true;
   ASSIGN_OR_RETURN(version->model, engine::Model::Load(path, model_options));
   engine::Model& model = *version->model;
   RETURN_IF_ERROR(ResolveInstances(
@@ -107,6 +110,10 @@ absl::StatusOr<std::unique_ptr<ModelVersion>> Load(const VersionToLoad& from,
     }
   }
 
+  if (version->config.verify) {
+    ASSIGN_OR_RETURN(std::string verified, VerifyPlan(path, *contexts[0].second));
+    notes.push_back(std::move(verified));
+  }
   RETURN_IF_ERROR(ResolveBatching(
       version->config, FindBatchAxis(model.inputs(), model.outputs()),
       [&] { return CheckRows(*contexts[0].second, model.inputs(), model.outputs()); }, notes));

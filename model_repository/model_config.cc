@@ -126,6 +126,10 @@ KeyTable Keys(ModelConfig& c) {
        .field = &c.precision,
        .doc = "Arithmetic of the compiled model",
        .choices = {"fp32", "fp16", "bf16", "int8", "auto"}},
+      {.name = "verify",
+       .field = &c.verify,
+       .doc = "Compare the optimized plan with the reference kernels once at load, and refuse to "
+              "serve it where it is wrong"},
       {.name = "batching.max_delay",
        .field = &c.max_delay,
        .doc = "Longest time a batch is held open for more requests",

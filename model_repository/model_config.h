@@ -36,6 +36,7 @@ struct ModelConfig {
   std::vector<InstanceGroupConfig> instances;  // empty: one on the CPU
   std::vector<std::string> providers;          // empty: cpu
   std::string precision = "fp32";
+  bool verify = false;
 
   std::optional<absl::Duration> max_delay;
   std::vector<int64_t> preferred_sizes;

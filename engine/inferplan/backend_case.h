@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 #include "engine/runtime/model.h"
 #include "engine/tensor/tensor.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 #include "engine/ir/graph.h"
 #include "engine/tensor/tensor.h"
 

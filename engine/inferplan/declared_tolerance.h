@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 
 namespace inferd::engine {
 

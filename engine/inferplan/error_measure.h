@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 #include "engine/tensor/tensor.h"
 
 namespace inferd::engine {

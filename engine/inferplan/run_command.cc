@@ -10,7 +10,7 @@
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 #include "engine/onnx/value_file.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"

@@ -1,12 +1,13 @@
 #include "engine/ops/index_map_gather.h"
 
+#include <cstring>
 #include <utility>
 
 namespace inferd::engine {
 
 IndexMapGather::IndexMapGather(ElementType type, const Shape& x,
                                std::vector<std::vector<int64_t>> maps)
-    : copier_(type), maps_(std::move(maps)) {
+    : type_(type), copier_(type), maps_(std::move(maps)) {
   // A scalar is a vector of one.
   if (maps_.empty()) maps_.push_back({0});
   output_strides_.assign(maps_.size(), 1);
@@ -37,6 +38,11 @@ IndexMapGather::IndexMapGather(ElementType type, const Shape& x,
 void IndexMapGather::Run(const void* x, const void* fill, void* y) const {
   for (const auto& map : maps_) {
     if (map.empty()) return;
+  }
+  if (ElementBits(type_) < 8) {
+    // Elements are written into their bytes one by one; the bits behind the last stay zero.
+    const int64_t elements = output_strides_[0] * static_cast<int64_t>(maps_[0].size());
+    std::memset(y, 0, ElementBytes(type_, elements));
   }
   RunAxis(0, 0, 0, x, fill, y);
 }

@@ -15,7 +15,7 @@ namespace inferd::engine {
 // below x[k].
 class IndexMapGather {
  public:
-  // A tensor of rank 0 is one element. Byte-addressable types only.
+  // A tensor of rank 0 is one element.
   IndexMapGather(ElementType type, const Shape& x, std::vector<std::vector<int64_t>> maps);
   // `fill` is one element.
   void Run(const void* x, const void* fill, void* y) const;
@@ -24,6 +24,7 @@ class IndexMapGather {
   void RunAxis(size_t axis, int64_t from, int64_t to, const void* x, const void* fill,
                void* y) const;
 
+  ElementType type_;
   ElementCopier copier_;
   std::vector<std::vector<int64_t>> maps_;  // scaled by the input's strides
   std::vector<int64_t> output_strides_;

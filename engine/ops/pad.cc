@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/element_copy.h"
 #include "engine/ops/index_map_gather.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/shape_functions.h"
@@ -185,11 +186,11 @@ void RegisterPadOps(OpRegistry& registry) {
   registry.Register(
       {.name = "Pad",
        .version = 25,
-       .inputs = {{"data", "T", type_sets::kMovable},
+       .inputs = {{"data", "T", kAllElementTypes},
                   {"pads", "", {ElementType::kInt64}},
-                  {"constant_value", "T", type_sets::kMovable, kOptional},
+                  {"constant_value", "T", kAllElementTypes, kOptional},
                   {"axes", "", {ElementType::kInt32, ElementType::kInt64}, kOptional}},
-       .outputs = {{"output", "T", type_sets::kMovable}},
+       .outputs = {{"output", "T", kAllElementTypes}},
        .attributes = {{"mode", AttributeSpec::Kind::kString}},
        .infer = Infer,
        .reference = Reference,

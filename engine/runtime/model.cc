@@ -15,6 +15,7 @@
 #include "engine/ir/lift_captures.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
+#include "engine/passes/maps_to_tensors.h"
 #include "engine/passes/pass.h"
 #include "engine/providers/cpu/cpu_provider.h"
 #include "engine/runtime/context.h"
@@ -142,6 +143,11 @@ absl::Status ModelImpl::Initialize() {
     options_.providers = {&CpuProvider()};
   }
   const OpRegistry& registry = RegistryOf(options_);
+  if (options_.tensor_outputs_for_maps) {
+    for (std::string& note : MapOutputsToTensors(*graph_, registry)) {
+      notes_.push_back(std::move(note));
+    }
+  }
   // What clients see is what the model declares: passes may change how much is known inside.
   inputs_ = InfoOfInputs(*graph_);
   outputs_ = InfoOfOutputs(*graph_);
@@ -225,7 +231,10 @@ absl::StatusOr<BodyModel> ModelImpl::MakeBody(const Node& node, std::string attr
     if (outer != nullptr) type = outer->type();
   }
   RETURN_IF_ERROR(InferShapes(*graph));
-  made.model = std::make_shared<ModelImpl>(std::move(graph), options_, std::vector<std::string>());
+  ModelOptions options = options_;
+  options.tensor_outputs_for_maps = false;  // What a body gives the nodes around it stays.
+  made.model =
+      std::make_shared<ModelImpl>(std::move(graph), std::move(options), std::vector<std::string>());
   made.model->counters_ = counters_;
   made.model->plan_bytes_ = plan_bytes_;
   RETURN_IF_ERROR(made.model->Initialize());

@@ -32,6 +32,9 @@ struct ModelOptions {
   std::vector<std::string> disabled_passes;
   // Ends the passes after this many steps (PassOptions::stop_after); negative: no limit.
   int stop_after_pass_steps = -1;
+  // Outputs that are sequences of maps become tensors: see engine/passes/maps_to_tensors.h. The
+  // notes say so.
+  bool tensor_outputs_for_maps = false;
   // The operators of `graph`s passed to FromGraph; null: OpRegistry::Global(). Must outlive the
   // model.
   const OpRegistry* registry = nullptr;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs `inferplan test` on a folder of ONNX backend tests, restricted to the operators in
-# operators.txt, with the known failures of expected_failures.txt.
+# Runs `inferplan test` on a folder of ONNX backend tests, with the known failures of
+# expected_failures.txt and the tolerances of tolerances.txt.
 #   run_inferplan_test.sh INFERPLAN FOLDER [flags...]
 # FOLDER may start with "shared:", the data beside the source tree (or in $INFERD_SHARED).
 # Exit status 77, which CTest reports as skipped, where the folder is absent.
@@ -16,5 +16,5 @@ if [ ! -d "$folder" ]; then
   echo "skipped: $folder does not exist"
   exit 77
 fi
-operators=$(grep -v '^#' "$here/operators.txt" | tr '\n' ',')
-exec "$inferplan" test "$folder" --ops "$operators" --expect "$here/expected_failures.txt" "$@"
+exec "$inferplan" test "$folder" --expect "$here/expected_failures.txt" \
+  --tolerances "$here/tolerances.txt" "$@"

@@ -24,11 +24,20 @@ absl::Status InferExtractor(InferenceContext& context) {
     return absl::OkStatus();
   }
   if (x.rank() == 0) return absl::InvalidArgumentError("input X is a scalar and has no columns");
-  Dim count(1);
-  if (!picks.has_rank()) count = Dim::Unknown();
+  // All elements of Y pick, whatever its shape is.
+  Dim count = picks.has_rank() ? Dim(1) : Dim::Unknown();
   for (int i = 0; picks.has_rank() && i < picks.rank(); ++i) {
+    int64_t product = 0;
     if (picks[i] == Dim(1)) continue;
-    count = count == Dim(1) ? picks[i] : Dim::Unknown();
+    if (count == Dim(1)) {
+      count = picks[i];
+    } else if (count.known() && picks[i].known() &&
+               !__builtin_mul_overflow(count.value(), picks[i].value(), &product)) {
+      count = Dim(product);
+    } else {
+      count = Dim::Unknown();
+      break;
+    }
   }
   SymbolicShape y = x.rank() == 1 ? SymbolicShape({Dim(1), count}) : x;
   y[y.rank() - 1] = count;
@@ -74,11 +83,18 @@ absl::StatusOr<int64_t> TotalWidth(const std::vector<int64_t>& widths, int input
   return total;
 }
 
+// Rows along the first axis; whatever the others hold is one row's features. [F] is a single row.
+TableShape FlattenToTable(const Shape& x) {
+  if (x.rank() < 2) return {1, x.NumElements()};
+  return {x[0], x.Product(1, x.rank())};
+}
+
 absl::Status InferVectorizer(InferenceContext& context) {
   RETURN_IF_ERROR(ExpectAllInputs(context));
   ASSIGN_OR_RETURN(const int64_t width, TotalWidth(context.attributes().GetInts("inputdimensions"),
                                                    context.node().num_inputs()));
-  ASSIGN_OR_RETURN(const Dim rows, InferRows(context));
+  const SymbolicShape& x = context.shape(0);
+  const Dim rows = !x.has_rank() ? Dim::Unknown() : x.rank() < 2 ? Dim(1) : x[0];
   context.SetOutput(0, ElementType::kFloat32, SymbolicShape({rows, Dim(width)}));
   return absl::OkStatus();
 }
@@ -100,7 +116,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> ReferenceVectorizer(const NodeSpec& spec
   ASSIGN_OR_RETURN(const int64_t total, TotalWidth(widths, static_cast<int>(spec.inputs.size())));
   std::vector<TableShape> tables;
   for (const OperandSpec& x : spec.inputs) {
-    ASSIGN_OR_RETURN(tables.emplace_back(), AsTable(x.shape));
+    tables.push_back(FlattenToTable(x.shape));
     if (tables.back().rows != tables[0].rows) {
       return absl::InvalidArgumentError(
           absl::StrCat("inputs have ", tables[0].rows, " and ", tables.back().rows, " rows"));

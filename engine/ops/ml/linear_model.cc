@@ -5,12 +5,14 @@
 namespace inferd::engine {
 
 absl::StatusOr<LinearModel> ReadLinearModel(const Attributes& attributes, int64_t features,
-                                            int64_t outputs) {
+                                            int64_t outputs, SurplusCoefficients surplus) {
   LinearModel m{features, outputs, attributes.GetFloats("coefficients"),
                 attributes.GetFloats("intercepts")};
   const int64_t coefficients = static_cast<int64_t>(m.coefficients.size());
   const int64_t intercepts = static_cast<int64_t>(m.intercepts.size());
-  if (outputs < 1 || coefficients % outputs != 0 || coefficients / outputs != features) {
+  const bool fit = outputs >= 1 && coefficients / outputs >= features &&
+                   (coefficients == outputs * features || surplus == SurplusCoefficients::kIgnore);
+  if (!fit) {
     return absl::InvalidArgumentError(absl::StrCat("attribute coefficients has ", coefficients,
                                                    " values, expected ", outputs, " outputs times ",
                                                    features, " features"));

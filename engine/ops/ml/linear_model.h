@@ -29,8 +29,11 @@ struct LinearModel {
   }
 };
 
+// Whether a model may have more coefficients than outputs times features.
+enum class SurplusCoefficients : uint8_t { kRefuse, kIgnore };
+
 // From the attributes coefficients and intercepts. INVALID_ARGUMENT where their counts do not fit.
 absl::StatusOr<LinearModel> ReadLinearModel(const Attributes& attributes, int64_t features,
-                                            int64_t outputs);
+                                            int64_t outputs, SurplusCoefficients surplus);
 
 }  // namespace inferd::engine

@@ -128,6 +128,27 @@ TEST_F(InferplanTest, ExpectedFailuresMustFail) {
   EXPECT_EQ(Invoke(RunTest, {root_.string(), "--expect", bare}).first, 2);
 }
 
+TEST_F(InferplanTest, DeclaredTolerancesHoldForTheirCases) {
+  WriteCase("near", "Neg", {1, -2}, {-1, 2.01f});
+  WriteCase("far", "Neg", {1, -2}, {-1, 3});
+  const std::string one = Write("one.txt", "# comment\nnear 1e-2 0 the data has three digits\n");
+  const std::string all = Write("all.txt", "ne?r 0 0.02 as above\n* 1 0 anything goes\n");
+  const std::string none = Write("none.txt", "nera 1e-2 0 misspelled\n");
+  const auto [status, out] = Invoke(RunTest, {root_.string(), "--tolerances", one, "--verbose"});
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(out, HasSubstr("passed near: with rtol 0.01 and atol 0: the data has three digits"));
+  EXPECT_THAT(out, HasSubstr("FAILED far: "));
+  EXPECT_EQ(Invoke(RunTest, {root_.string(), "--tolerances", all}).first, 0);
+  ::testing::internal::CaptureStderr();
+  EXPECT_THAT(Invoke(RunTest, {root_.string(), "--tolerances", none}).second,
+              HasSubstr("0 passed, 2 failed"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("none.txt:1: no case is called nera"));
+  for (const char* bad : {"near 1e-2 reason", "near 1e-2 0", "near -1 0 reason", "near"}) {
+    EXPECT_EQ(Invoke(RunTest, {root_.string(), "--tolerances", Write("bad.txt", bad)}).first, 2);
+  }
+}
+
 TEST_F(InferplanTest, RunPrintsAndWritesOutputs) {
   const std::string model = Write("m.onnx", ModelBytes("Neg"));
   const std::string input = Write(

@@ -7,7 +7,7 @@
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
 #include "engine/inferplan/randomize_weights.h"
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 #include "engine/ir/text_format.h"
 #include "engine/ops/op_def.h"
 

@@ -14,8 +14,8 @@ struct Tolerance {
 
 // Empty when `got` equals `want`: same type and shape, |got - want| <= atol + rtol * |want| for
 // every floating-point element, NaN equal to NaN, infinities equal to themselves, everything else
-// exact; composites item by item. float16 and bfloat16 get at least a few units in their last place. Otherwise a sentence
-// with the worst element.
+// exact; composites item by item. float16 and bfloat16 get at least a few units in their last
+// place. Otherwise a sentence with the worst element.
 std::string CompareTensors(const TensorView& got, const TensorView& want,
                            const Tolerance& tolerance);
 

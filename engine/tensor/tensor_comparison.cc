@@ -1,4 +1,4 @@
-#include "engine/inferplan/tensor_comparison.h"
+#include "engine/tensor/tensor_comparison.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,67 @@
+#include "model_repository/verify_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/status_macros.h"
+#include "engine/tensor/tensor_comparison.h"
+#include "model_repository/trial_inputs.h"
+
+namespace inferd::repository {
+namespace {
+
+constexpr int64_t kRows = 2;
+// What a free dimension becomes: long enough for windows and kernels.
+constexpr int64_t kSize = 16;
+
+engine::Tolerance ToleranceFor(const engine::TensorView& want) {
+  double largest = 0;
+  if (engine::IsFloatingPoint(want.type)) {
+    for (int64_t i = 0; i < want.num_elements(); ++i) {
+      const double magnitude = std::abs(engine::ElementAsDouble(want, i));
+      if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    }
+  }
+  return {.rtol = 1e-3, .atol = 1e-4 * largest};
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> VerifyPlan(const std::string& path, engine::Context& optimized) {
+  engine::ModelOptions options;
+  options.eager = true;
+  ASSIGN_OR_RETURN(const std::shared_ptr<engine::Model> reference,
+                   engine::Model::Load(path, options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<engine::Context> eager, reference->NewContext({}));
+  bool has_free_dims = false;
+  const auto inputs = MakeTrialInputs(reference->inputs(), kRows, kSize, &has_free_dims);
+  if (!inputs.ok()) return absl::StrCat("not verified: ", inputs.status().message());
+  std::vector<engine::TensorView> views;
+  for (const engine::Tensor& tensor : *inputs) views.push_back(tensor.view());
+  std::vector<engine::Tensor> want, got;
+  const absl::Status wanted = eager->Run(views, &want);
+  const absl::Status ran = optimized.Run(views, &got);
+  if (!wanted.ok() && !ran.ok()) {
+    return absl::StrCat("not verified: the model refuses made-up inputs: ", wanted.message());
+  }
+  if (wanted.ok() != ran.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "verify: the optimized plan ", ran.ok() ? "runs" : "fails", " where the reference ",
+        ran.ok() ? "fails" : "runs", ": ", (ran.ok() ? wanted : ran).message()));
+  }
+  for (size_t i = 0; i < want.size(); ++i) {
+    const std::string difference =
+        engine::CompareTensors(got[i].view(), want[i].view(), ToleranceFor(want[i].view()));
+    if (difference.empty()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "verify: the optimized plan is wrong: output \"", reference->outputs()[i].name, "\": ",
+        difference, "; `inferplan compare MODEL --against eager --bisect` names the pass or node"));
+  }
+  return absl::StrCat("verified: the optimized plan gives what the reference kernels give on ",
+                      "made-up inputs (", want.size(), " outputs)");
+}
+
+}  // namespace inferd::repository
