@@ -36,7 +36,8 @@ struct BackendCaseOptions {
   Tolerance tolerance;
 };
 
-// OK when every data set runs and gives the outputs that it holds, if any; otherwise the reason.
+// OK when every data set runs and gives the outputs that it holds, if any, or outputs of their types
+// and shapes where the model draws random numbers; otherwise the reason.
 absl::Status RunBackendCase(const BackendCase& backend_case, const BackendCaseOptions& options);
 
 }  // namespace inferd::engine

@@ -1,7 +1,6 @@
 #include "engine/inferplan/bisect.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <utility>
@@ -32,16 +31,6 @@ absl::StatusOr<std::shared_ptr<Model>> ModelOf(std::unique_ptr<Graph> graph, boo
   options.eager = eager;
   options.stop_after_pass_steps = 0;
   return Model::FromGraph(std::move(graph), options);
-}
-
-absl::StatusOr<Tensor> CopyOf(const TensorView& view) {
-  ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(view.type, view.shape));
-  if (view.type == ElementType::kString) {
-    std::copy_n(view.as<std::string>(), view.num_elements(), copy.mutable_data<std::string>());
-  } else if (view.num_bytes() > 0) {
-    std::memcpy(copy.view().data, view.data, view.num_bytes());
-  }
-  return copy;
 }
 
 std::string NodeText(const Node& node) {
@@ -208,7 +197,7 @@ class Search {
     std::map<std::string, Tensor> values;
     absl::Status status;
     context->SetObserver([&](absl::string_view name, const TensorView& view) {
-      absl::StatusOr<Tensor> copy = CopyOf(view);
+      absl::StatusOr<Tensor> copy = Tensor::CopyOf(view);
       if (copy.ok()) {
         values[std::string(name)] = *std::move(copy);
       } else {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/tensor/composite.h"
 
 namespace inferd::engine {
 namespace {
@@ -75,6 +76,20 @@ void AddOthers(const TensorView& got, const TensorView& want, ErrorMeasure& meas
   }
 }
 
+// The worst of the items of two composites of the same kind.
+void AddItems(const Composite& got, const Composite& want, ErrorMeasure& measure) {
+  for (size_t i = 0; i < want.items.size(); ++i) {
+    const ErrorMeasure item = MeasureError(got.items[i].view(), want.items[i].view(), {});
+    measure.elements += item.elements;
+    measure.differing += item.differing;
+    measure.max_absolute = std::max(measure.max_absolute, item.max_absolute);
+    measure.max_relative = std::max(measure.max_relative, item.max_relative);
+    if (item.max_ulps.has_value()) {
+      measure.max_ulps = std::max(measure.max_ulps.value_or(0), *item.max_ulps);
+    }
+  }
+}
+
 }  // namespace
 
 std::string ErrorMeasure::ToString() const {
@@ -93,6 +108,16 @@ ErrorMeasure MeasureError(const TensorView& got, const TensorView& want,
   // Without the same type and shape there are no pairs of elements.
   if (got.type != want.type || !(got.shape == want.shape)) {
     measure.max_absolute = measure.max_relative = std::numeric_limits<double>::infinity();
+    return measure;
+  }
+  if (want.type == ElementType::kComposite) {
+    const Composite& g = CompositeOf(got);
+    const Composite& w = CompositeOf(want);
+    if (g.kind == w.kind && g.items.size() == w.items.size()) {
+      AddItems(g, w, measure);
+    } else {
+      measure.max_absolute = measure.max_relative = std::numeric_limits<double>::infinity();
+    }
     return measure;
   }
   measure.elements = want.num_elements();

@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<Shape>> ChooseShapes(const std::vector<TensorInfo>& i
       continue;
     }
     const SymbolicShape& declared = input.type.shape;
-    if (!declared.has_rank() && (input.optional || !input.type.is_tensor())) {
+    if (!declared.has_rank() && input.optional) {
       chosen.emplace_back();
       continue;
     }

@@ -43,6 +43,8 @@ std::string ShortTypes(ElementTypeSet types) {
       parts.emplace_back(ElementTypeName(type));
     }
   }
+  // Not counted among the element types of the standard.
+  if (types.contains(ElementType::kComposite)) parts.emplace_back("*composite*");
   return absl::StrJoin(parts, ", ");
 }
 
@@ -176,7 +178,9 @@ std::string CatalogueMarkdown(const std::vector<CatalogueEntry>& entries) {
       "*floats* are float, double, float16 and bfloat16; *integers* the eight of 8 to 64 bits; "
       "*signed* and *unsigned* half of these each; *numeric* all of the former; *float8* the four "
       "8-bit floats with a sign; *complex* complex64 and complex128; *movable* everything of whole "
-      "bytes, bool and string included.\n"
+      "bytes, bool and string included; *composite* sequences, optionals and maps; any: the "
+      "operator "
+      "composites included.\n"
       "- **kernels**: by provider, best first; which one runs a node depends on its types, shapes "
       "and attributes (`inferplan check MODEL`).\n";
   ForEachDomain(entries, "<br>", [&](const std::string& domain, const auto& rows) {
@@ -211,6 +215,7 @@ std::string CatalogueJson(const std::vector<CatalogueEntry>& entries) {
         const auto type = static_cast<ElementType>(i);
         if (types.contains(type)) json.String(ElementTypeName(type));
       }
+      if (types.contains(ElementType::kComposite)) json.String("composite");
       json.EndArray();
     }
     json.EndObject().Key("providers").BeginObject();

@@ -7,6 +7,7 @@
 #include "engine/ir/lift_captures.h"
 #include "engine/onnx/graph_importer.h"
 #include "engine/onnx/node_order.h"
+#include "engine/onnx/opset/foreign_domains.h"
 #include "engine/onnx/opset/rules.h"
 #include "engine/onnx/proto_access.h"
 #include "engine/status_macros.h"
@@ -392,6 +393,9 @@ absl::Status GraphImporter::BuildNode(NodeAdapter& adapter, const std::string& n
 std::string GraphImporter::NoOperator(const NodeAdapter& adapter, const onnx::NodeProto& node) {
   if (adapter.op != node.op_type()) {
     return absl::StrCat("it is imported as ", adapter.op, ", which is not implemented");
+  }
+  if (const absl::string_view why = WhyNoneOf(adapter.domain); !why.empty()) {
+    return std::string(why);
   }
   for (const OpDef* op : session_.registry.All()) {
     if (op->domain != adapter.domain) continue;

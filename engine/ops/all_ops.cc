@@ -1,5 +1,6 @@
 #include "engine/ops/all_ops.h"
 
+#include "engine/ops/microsoft/microsoft_ops.h"
 #include "engine/ops/op_def.h"
 
 namespace inferd::engine {
@@ -44,6 +45,7 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterEyeLikeOps(registry);
   RegisterFeatureScalingOps(registry);
   RegisterFeatureSelectionOps(registry);
+  RegisterFlexAttentionOps(registry);
   RegisterGatherElementsOps(registry);
   RegisterGatherNDOps(registry);
   RegisterGatherOps(registry);
@@ -81,6 +83,7 @@ void RegisterAllOps(OpRegistry& registry) {
   RegisterMicrosoftGroupQueryAttentionOps(registry);
   RegisterMicrosoftLinearQuantizationOps(registry);
   RegisterMicrosoftMultiHeadAttentionOps(registry);
+  RegisterMicrosoftOps(registry);
   RegisterMicrosoftQLinearConvOps(registry);
   RegisterMicrosoftRotaryEmbeddingOps(registry);
   RegisterMicrosoftSkipLayerNormalizationOps(registry);

@@ -43,6 +43,7 @@ void RegisterExpandOps(OpRegistry& registry);
 void RegisterEyeLikeOps(OpRegistry& registry);
 void RegisterFeatureScalingOps(OpRegistry& registry);
 void RegisterFeatureSelectionOps(OpRegistry& registry);
+void RegisterFlexAttentionOps(OpRegistry& registry);
 void RegisterGatherElementsOps(OpRegistry& registry);
 void RegisterGatherNDOps(OpRegistry& registry);
 void RegisterGatherOps(OpRegistry& registry);

@@ -149,11 +149,13 @@ AxisTaps TapsAt(const Options& options, const GridAxis& axis, C n) {
       options.align_corners ? (n + 1) / 2 * (size - 1) : ((n + 1) * size - 1) / 2;
   double x = static_cast<double>(options.mode == Mode::kNearest ? std::nearbyint(unnormalized)
                                                                 : unnormalized);
-  if (options.padding != Padding::kZeros && !(x >= axis.low && x <= axis.high)) {
-    x = options.padding == Padding::kBorder ? std::clamp(x, 0.0, static_cast<double>(axis.size - 1))
-                                            : Reflect(x, axis.low, axis.high);
-    if (std::isnan(x)) x = 0;
+  if (options.padding == Padding::kReflection && !(x >= axis.low && x <= axis.high)) {
+    x = Reflect(x, axis.low, axis.high);
+  } else if (options.padding == Padding::kBorder) {
+    // From two pixels outside on, all taps are at the border. Nearer a cubic is still a curve.
+    x = std::clamp(x, -2.0, static_cast<double>(axis.size) + 1);
   }
+  if (options.padding != Padding::kZeros && std::isnan(x)) x = 0;
   AxisTaps taps;
   // Far outside, and NaN, there is nothing but zeros.
   if (!(x > -3.0 && x < static_cast<double>(axis.size) + 3)) {

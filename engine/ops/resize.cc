@@ -1,5 +1,6 @@
 // Resize: samples a tensor on another grid; nearest, linear and cubic, with or without an
 // antialiasing filter. The geometry is in resize_sampling.h.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -120,9 +121,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeNearest(const OperandSpec& x,
   });
 }
 
-// The taps of every output position of one axis; an empty list takes the extrapolation value.
+// The taps of every output position of one axis: those of position o are taps[first[o]] up to
+// taps[first[o + 1]]. None: the position takes the extrapolation value.
 struct FilterAxis {
-  std::vector<std::vector<Tap>> taps;
+  std::vector<Tap> taps;
+  std::vector<int64_t> first;
+  int64_t output = 0;
+
+  bool extrapolates(int64_t o) const { return first[o] == first[o + 1]; }
 };
 
 template <typename T>
@@ -133,61 +139,88 @@ class FilterKernel final : public Kernel {
     const auto strides = RowMajorStrides(x);
     for (size_t i = 0; i < axes.size(); ++i) {
       FilterAxis& axis = axes_.emplace_back();
-      for (int64_t o = 0; o < axes[i].output; ++o) {
-        axis.taps.push_back(Extrapolates(options, axes[i], o) ? std::vector<Tap>()
-                                                              : FilterTaps(options, axes[i], o));
-        for (Tap& tap : axis.taps.back()) tap.source *= strides[i];
+      axis.output = axes[i].output;
+      axis.first.push_back(0);
+      for (int64_t o = 0; o < axis.output; ++o) {
+        if (!Extrapolates(options, axes[i], o)) {
+          for (Tap tap : FilterTaps(options, axes[i], o)) {
+            tap.source *= strides[i];
+            axis.taps.push_back(tap);
+          }
+        }
+        axis.first.push_back(static_cast<int64_t>(axis.taps.size()));
       }
     }
-    output_strides_.assign(axes.size(), 1);
-    for (size_t i = axes.size(); i-- > 1;) {
-      output_strides_[i - 1] = output_strides_[i] * axes[i].output;
-    }
-    empty_ = false;
-    for (const ResizeAxis& axis : axes) empty_ = empty_ || axis.output == 0;
+    // A scalar is a row of one.
+    if (axes_.empty()) axes_.push_back({{{0, 1.0}}, {0, 1}, 1});
+    for (size_t i = 0; i + 1 < axes_.size(); ++i) rows_ *= axes_[i].output;
   }
 
   absl::Status Run(KernelContext& context) const override {
-    if (empty_) return absl::OkStatus();
+    const int64_t width = axes_.back().output;
+    if (rows_ * width == 0) return absl::OkStatus();
     const T* x = context.input(0).as<T>();
     T* y = context.output(0).as<T>();
-    if (axes_.empty()) {
-      y[0] = x[0];
-      return absl::OkStatus();
-    }
-    context.threads().ParallelFor(context.output(0).num_elements(), 1024,
+    context.threads().ParallelFor(rows_, std::max<int64_t>(1, 1024 / width),
                                   [&](int64_t begin, int64_t end) {
-                                    for (int64_t i = begin; i < end; ++i) y[i] = Element(x, i);
+                                    for (int64_t r = begin; r < end; ++r) Row(x, r, y + r * width);
                                   });
     return absl::OkStatus();
   }
 
  private:
-  T Element(const T* x, int64_t index) const {
-    for (size_t i = 0, rest = index; i < axes_.size(); ++i) {
-      if (axes_[i].taps[rest / output_strides_[i]].empty()) return extrapolation_;
-      rest %= output_strides_[i];
+  static constexpr int64_t kChunk = 256;
+
+  // Row r of the output: the innermost axis, at one position of each of the others.
+  void Row(const T* x, int64_t r, T* y) const {
+    const FilterAxis& columns = axes_.back();
+    bool outside = false;
+    for (int64_t i = static_cast<int64_t>(axes_.size()) - 1, rest = r; i-- > 0;) {
+      outside = outside || axes_[i].extrapolates(rest % axes_[i].output);
+      rest /= axes_[i].output;
     }
-    return Round<T>(Sum(x, 0, index));
+    if (outside) {
+      std::fill_n(y, columns.output, extrapolation_);
+      return;
+    }
+    double sums[kChunk];
+    for (int64_t begin = 0; begin < columns.output; begin += kChunk) {
+      const int64_t end = std::min(begin + kChunk, columns.output);
+      std::fill_n(sums, end - begin, 0.0);
+      AddAxis(x, 0, rows_, r, 1.0, begin, end, sums);
+      for (int64_t o = begin; o < end; ++o) {
+        y[o] = columns.extrapolates(o) ? extrapolation_ : Round<T>(sums[o - begin]);
+      }
+    }
   }
 
-  // The weighted sum over axes [axis, rank) around x; `index` is the output position within them.
-  double Sum(const T* x, size_t axis, int64_t index) const {
-    const std::vector<Tap>& taps = axes_[axis].taps[index / output_strides_[axis]];
-    const bool last = axis + 1 == axes_.size();
-    double sum = 0;
-    for (const Tap& tap : taps) {
-      const double value = last ? static_cast<double>(static_cast<ComputeType<T>>(x[tap.source]))
-                                : Sum(x + tap.source, axis + 1, index % output_strides_[axis]);
-      sum += tap.weight * value;
+  // Adds what axes [axis, rank) around x weigh to columns [begin, end). `rest` is the row within
+  // those axes, which have `rows` of them.
+  void AddAxis(const T* x, size_t axis, int64_t rows, int64_t rest, double weight, int64_t begin,
+               int64_t end, double* sums) const {
+    const FilterAxis& a = axes_[axis];
+    if (axis + 1 == axes_.size()) {
+      for (int64_t o = begin; o < end; ++o) {
+        double sum = 0;
+        for (int64_t t = a.first[o]; t < a.first[o + 1]; ++t) {
+          sum += a.taps[t].weight *
+                 static_cast<double>(static_cast<ComputeType<T>>(x[a.taps[t].source]));
+        }
+        sums[o - begin] += weight * sum;
+      }
+      return;
     }
-    return sum;
+    rows /= a.output;
+    const int64_t o = rest / rows;
+    for (int64_t t = a.first[o]; t < a.first[o + 1]; ++t) {
+      AddAxis(x + a.taps[t].source, axis + 1, rows, rest % rows, weight * a.taps[t].weight, begin,
+              end, sums);
+    }
   }
 
   std::vector<FilterAxis> axes_;
-  std::vector<int64_t> output_strides_;
+  int64_t rows_ = 1;
   T extrapolation_;
-  bool empty_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {

@@ -86,18 +86,19 @@ double Coordinate(const ResizeOptions& options, const ResizeAxis& axis, int64_t 
   switch (options.coordinates) {
     case CoordinateMode::kHalfPixel:
       return axis.Unscaled(x + 0.5) - 0.5;
-    case CoordinateMode::kHalfPixelSymmetric: {
-      // Output centers lie around the input's center even where the output size was rounded.
-      const double adjustment = static_cast<double>(axis.output) / axis.length;
-      const double center = static_cast<double>(axis.input) / 2;
-      return center * (1 - adjustment) + axis.Unscaled(x + 0.5) - 0.5;
-    }
+    case CoordinateMode::kHalfPixelSymmetric:
+      // Output centers lie around the input's center even where the output size was rounded. The
+      // standard's sum, ordered so that positions halfway between pixels come out exactly.
+      return axis.Unscaled(x + 0.5 - static_cast<double>(axis.output) / 2) + last / 2;
     case CoordinateMode::kPytorchHalfPixel:
       return axis.output > 1 ? axis.Unscaled(x + 0.5) - 0.5 : 0.0;
     case CoordinateMode::kAlignCorners:
       return axis.length == 1 ? 0.0 : x * last / (axis.length - 1);
     case CoordinateMode::kAsymmetric:
       return axis.Unscaled(x);
+    case CoordinateMode::kTfHalfPixelForNn:
+      // Batch and channels are not meant to move by half a pixel.
+      return axis.scale == 1 ? x : axis.Unscaled(x + 0.5);
     case CoordinateMode::kTfCropAndResize: {
       const double extent = (axis.roi_end - axis.roi_start) * last;
       const double within = axis.length == 1 ? extent / 2 : x * extent / (axis.length - 1);
@@ -131,7 +132,8 @@ absl::StatusOr<ResizeOptions> ReadResizeOptions(const Attributes& attributes) {
                                 {"pytorch_half_pixel", CoordinateMode::kPytorchHalfPixel},
                                 {"align_corners", CoordinateMode::kAlignCorners},
                                 {"asymmetric", CoordinateMode::kAsymmetric},
-                                {"tf_crop_and_resize", CoordinateMode::kTfCropAndResize}}));
+                                {"tf_crop_and_resize", CoordinateMode::kTfCropAndResize},
+                                {"tf_half_pixel_for_nn", CoordinateMode::kTfHalfPixelForNn}}));
   ASSIGN_OR_RETURN(o.nearest,
                    ReadEnum<NearestMode>(attributes, "nearest_mode",
                                          {{"round_prefer_floor", NearestMode::kRoundPreferFloor},

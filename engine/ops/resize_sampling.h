@@ -19,7 +19,8 @@ enum class CoordinateMode : uint8_t {
   kPytorchHalfPixel,
   kAlignCorners,
   kAsymmetric,
-  kTfCropAndResize
+  kTfCropAndResize,
+  kTfHalfPixelForNn  // opset 11 and 12 alone had it
 };
 enum class NearestMode : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
 enum class AspectRatioPolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };

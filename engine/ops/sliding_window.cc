@@ -73,6 +73,10 @@ absl::StatusOr<std::array<WindowAxis, 3>> AsThreeAxes(absl::Span<const WindowAxi
 
 absl::StatusOr<WindowAttributes> ReadWindowAttributes(const Attributes& attributes,
                                                       int spatial_rank) {
+  if (spatial_rank < 0) {
+    return absl::InvalidArgumentError(
+        "the input has no batch and channel axis before its spatial ones");
+  }
   WindowAttributes result;
   ASSIGN_OR_RETURN(result.auto_pad, ReadAutoPad(attributes));
   result.ceil_mode = attributes.GetInt("ceil_mode", 0) != 0;

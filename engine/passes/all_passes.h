@@ -8,6 +8,9 @@
 namespace inferd::engine {
 
 absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry);
+// FoldConstants, save that quantized constants stay quantized.
+absl::StatusOr<int> FoldAllButDequantize(Graph& graph, const OpRegistry& registry);
+absl::StatusOr<int> FuseQuantized(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> InlineConstantIf(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> RemoveNoOps(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> EliminateCommonSubexpressions(Graph& graph, const OpRegistry& registry);

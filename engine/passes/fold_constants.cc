@@ -82,9 +82,11 @@ std::optional<Tensor> FoldShape(const Node& node) {
   return Tensor::Vector(shape->dims().subspan(start, end - start));
 }
 
-}  // namespace
+bool IsDequantize(const Node& node) {
+  return IsOp(&node, "DequantizeLinear") || IsOp(&node, "com.microsoft::DequantizeLinear");
+}
 
-absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
+absl::StatusOr<int> Fold(Graph& graph, const OpRegistry& registry, bool keep_quantized) {
   Rewriter rewriter(graph, registry);
   int applied = 0;
   int64_t total_bytes = 0;
@@ -96,6 +98,7 @@ absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
       continue;
     }
     if (!AllInputsConstant(*node)) continue;
+    if (keep_quantized && IsDequantize(*node)) continue;
     // A fold just before may have made the shape known.
     RETURN_IF_ERROR(InferNode(graph, *node));
     if (!MayFold(*node)) continue;
@@ -112,6 +115,16 @@ absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
     ++applied;
   }
   return applied;
+}
+
+}  // namespace
+
+absl::StatusOr<int> FoldConstants(Graph& graph, const OpRegistry& registry) {
+  return Fold(graph, registry, /*keep_quantized=*/false);
+}
+
+absl::StatusOr<int> FoldAllButDequantize(Graph& graph, const OpRegistry& registry) {
+  return Fold(graph, registry, /*keep_quantized=*/true);
 }
 
 }  // namespace inferd::engine

@@ -10,9 +10,13 @@
 namespace inferd::engine {
 namespace {
 
-// Order matters within a round: constants first, since the others match on them; the residual
+// Order matters within a round: quantized operators before their weights are folded to floats;
+// then constants, since the others match on them; the residual
 // before the activation that follows it.
 constexpr Pass kPasses[] = {
+    {"fuse_quantized",
+     "Computes operators between DequantizeLinear and QuantizeLinear on the 8-bit numbers.",
+     FuseQuantized},
     {"fold_constants", "Computes nodes whose inputs are all constant.", FoldConstants},
     {"inline_constant_if", "Puts the branch in the place of an If whose condition is constant.",
      InlineConstantIf},

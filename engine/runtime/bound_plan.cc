@@ -126,6 +126,15 @@ absl::Status BoundPlan::Bind(std::shared_ptr<const Plan> plan, void* arena) {
   return absl::OkStatus();
 }
 
+std::string BoundPlan::NameOfBuffer(int buffer, const GraphIndex& index) const {
+  for (const Result& result : plan_->results) {
+    if (result.buffer != buffer) continue;
+    const int id = result.output >= 0 ? index.outputs()[result.output] : result.value;
+    return absl::StrCat("value \"", index.value(id).name(), "\": ");
+  }
+  return "";
+}
+
 absl::Status BoundPlan::Prepare(const RunEnvironment& environment) {
   for (const auto& [slot, input] : plan_->input_slots) {
     void* data = environment.inputs[input].data;
@@ -143,7 +152,13 @@ absl::Status BoundPlan::Prepare(const RunEnvironment& environment) {
     } else if (wanted.type == ElementType::kComposite) {
       buffers_[b] = MakeComposite({}).buffer();
     } else {
-      ASSIGN_OR_RETURN(buffers_[b], environment.pool->Acquire(wanted.bytes));
+      absl::StatusOr<BufferRef> buffer = environment.pool->Acquire(wanted.bytes);
+      if (!buffer.ok()) {
+        return absl::Status(buffer.status().code(),
+                            absl::StrCat(NameOfBuffer(static_cast<int>(b), *environment.index),
+                                         buffer.status().message()));
+      }
+      buffers_[b] = *std::move(buffer);
     }
   }
   for (const auto& [slot, buffer] : plan_->buffer_slots) {

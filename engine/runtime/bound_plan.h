@@ -57,6 +57,8 @@ class BoundPlan {
   class StepContext;
 
   absl::Status Prepare(const RunEnvironment& environment);
+  // For errors: `value "y": `, or nothing.
+  std::string NameOfBuffer(int buffer, const GraphIndex& index) const;
   absl::Status RunSteps(const RunEnvironment& environment);
   absl::Status CheckAllocated(const Step& step) const;
   absl::Status Copy(const Step& step, Stream& stream);

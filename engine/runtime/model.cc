@@ -383,7 +383,10 @@ absl::StatusOr<std::vector<NodeReport>> ModelImpl::Report(absl::Span<const Shape
   }
   std::vector<TensorView> inputs(input_shapes.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (i < inputs_.size()) inputs[i].type = inputs_[i].type.element;
+    if (i < inputs_.size()) {
+      const ValueType& type = inputs_[i].type;
+      inputs[i].type = type.is_tensor() ? type.element : ElementType::kComposite;
+    }
     inputs[i].shape = input_shapes[i];
   }
   RETURN_IF_ERROR(CheckInputs(inputs));

@@ -42,7 +42,20 @@ absl::StatusOr<std::vector<Value*>> ProductOperands(NodeAdapter& node) {
   return std::vector<Value*>{a, b};
 }
 
+bool IsTransposed(const NodeAdapter& node, const char* side) {
+  return node.attributes.GetInt(absl::StrCat("transBatch", side), 0) != 0 ||
+         node.attributes.GetInt(absl::StrCat("trans", side), 0) != 0;
+}
+
 absl::Status FusedMatMul(NodeAdapter& node) {
+  // How to transpose operands of unknown rank shows when the model runs.
+  for (const size_t i : {0, 1}) {
+    if (node.input(i) == nullptr || !IsTransposed(node, i == 0 ? "A" : "B")) continue;
+    if (!NodeAdapter::RankOf(node.input(i)).has_value()) {
+      node.op = "FusedMatMul";
+      return absl::OkStatus();
+    }
+  }
   ASSIGN_OR_RETURN(std::vector<Value*> operands, ProductOperands(node));
   const float alpha = node.TakeAttribute<float>("alpha").value_or(1.0f);
   if (alpha == 1.0f) {

@@ -15,8 +15,13 @@ Value* Cast(NodeAdapter& node, Value* x, ElementType type) {
   return node.Emit("Cast", {x}, std::move(to));
 }
 
-Value* Flat(NodeAdapter& node, Value* x) {
-  return node.Emit("Reshape", {x, node.Ints("flat", {-1})});
+// An integer operand as int64 in one dimension; a constant stays one, for shapes to follow from.
+absl::StatusOr<Value*> FlatInts(NodeAdapter& node, Value* x) {
+  if (const Tensor* constant = NodeAdapter::ConstantOf(x)) {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> values, ToInt64Vector(constant->view()));
+    return node.Ints("flat", values);
+  }
+  return node.Emit("Reshape", {Cast(node, x, ElementType::kInt64), node.Ints("shape", {-1})});
 }
 
 // The same operator in the standard.
@@ -35,7 +40,7 @@ absl::Status GridSample(NodeAdapter& node) {
 absl::Status ExpandDims(NodeAdapter& node) {
   RETURN_IF_ERROR(node.RequireInput(0, "X"));
   RETURN_IF_ERROR(node.RequireInput(1, "axis"));
-  Value* axis = Flat(node, Cast(node, node.input(1), ElementType::kInt64));
+  ASSIGN_OR_RETURN(Value * axis, FlatInts(node, node.input(1)));
   node.Become("Unsqueeze", {node.input(0), axis});
   return absl::OkStatus();
 }
@@ -51,7 +56,8 @@ absl::Status Range(NodeAdapter& node) {
 absl::Status Pad(NodeAdapter& node) {
   RETURN_IF_ERROR(node.RequireInput(0, "data"));
   RETURN_IF_ERROR(node.RequireInput(1, "pads"));
-  node.SetInput(1, Flat(node, node.input(1)));
+  ASSIGN_OR_RETURN(Value * pads, FlatInts(node, node.input(1)));
+  node.SetInput(1, pads);
   return SameInStandard(node);
 }
 
@@ -116,7 +122,7 @@ absl::Status BiasSplitGelu(NodeAdapter& node) {
 }
 
 // UNIMPLEMENTED unless dropout is off for certain.
-absl::Status ExpectInference(NodeAdapter& /*node*/, Value* training_mode) {
+absl::Status ExpectInference(Value* training_mode) {
   if (training_mode == nullptr) return absl::OkStatus();
   const Tensor* value = NodeAdapter::ConstantOf(training_mode);
   if (value != nullptr && value->type() == ElementType::kBool && value->num_elements() == 1 &&
@@ -135,7 +141,7 @@ absl::Status BitmaskUnused(const NodeAdapter& node) {
 absl::Status BiasDropout(NodeAdapter& node) {
   RETURN_IF_ERROR(node.RequireInput(0, "data"));
   RETURN_IF_ERROR(node.RequireInput(1, "bias"));
-  RETURN_IF_ERROR(ExpectInference(node, node.input(4)));
+  RETURN_IF_ERROR(ExpectInference(node.input(4)));
   std::vector<Value*> sum = {node.input(0), node.input(1)};
   if (node.input(2) != nullptr) sum = {node.Emit("Add", std::move(sum)), node.input(2)};
   if (node.output_used.size() > 1 && node.output_used[1]) {
@@ -156,7 +162,7 @@ absl::Status BitmaskBiasDropout(NodeAdapter& node) {
 
 absl::Status BitmaskDropout(NodeAdapter& node) {
   RETURN_IF_ERROR(node.RequireInput(0, "data"));
-  RETURN_IF_ERROR(ExpectInference(node, node.input(2)));
+  RETURN_IF_ERROR(ExpectInference(node.input(2)));
   RETURN_IF_ERROR(BitmaskUnused(node));
   node.Become("Identity", {node.input(0)});
   return absl::OkStatus();
@@ -261,16 +267,6 @@ absl::Status MulInteger(NodeAdapter& node) {
   return absl::OkStatus();
 }
 
-absl::Status MatMulInteger16(NodeAdapter& node) {
-  RETURN_IF_ERROR(node.RequireInput(0, "A"));
-  RETURN_IF_ERROR(node.RequireInput(1, "B"));
-  const bool unsigned_result = NodeAdapter::ElementOf(node.input(0)) == ElementType::kUint16 &&
-                               NodeAdapter::ElementOf(node.input(1)) == ElementType::kUint16;
-  const ElementType type = unsigned_result ? ElementType::kUint32 : ElementType::kInt32;
-  node.Become("MatMul", {Cast(node, node.input(0), type), Cast(node, node.input(1), type)});
-  return absl::OkStatus();
-}
-
 // Z * sigmoid(Z) of the scaled input, rounded after each step as the operator is defined.
 absl::Status ScaledSiLU(NodeAdapter& node) {
   RETURN_IF_ERROR(node.RequireInput(0, "X"));
@@ -297,6 +293,11 @@ absl::Status GatedAdd(NodeAdapter& node) {
   return absl::OkStatus();
 }
 
+absl::Status CompiledElsewhere(NodeAdapter&) {
+  return absl::UnimplementedError(
+      "it holds a program compiled for one accelerator; use the model it was made from");
+}
+
 constexpr OpsetRule kRules[] = {
     {"com.microsoft", "BiasAdd", 1, BiasAdd},
     {"com.microsoft", "BiasDropout", 1, BiasDropout},
@@ -304,19 +305,20 @@ constexpr OpsetRule kRules[] = {
     {"com.microsoft", "BitmaskBiasDropout", 1, BitmaskBiasDropout},
     {"com.microsoft", "BitmaskDropout", 1, BitmaskDropout},
     {"com.microsoft", "ConvTransposeWithDynamicPads", 1, ConvTransposeWithDynamicPads},
+    {"com.microsoft", "EPContext", 1, CompiledElsewhere},
     {"com.microsoft", "ExpandDims", 1, ExpandDims},
     {"com.microsoft", "GatedAdd", 1, GatedAdd},
     {"com.microsoft", "GatherND", 1, GatherND},
     {"com.microsoft", "GridSample", 1, GridSample},
     {"com.microsoft", "Irfft", 1, Irfft},
     {"com.microsoft", "IsAllFinite", 1, IsAllFinite},
-    {"com.microsoft", "MatMulInteger16", 1, MatMulInteger16},
     {"com.microsoft", "MulInteger", 1, MulInteger},
     {"com.microsoft", "Pad", 1, Pad},
     {"com.microsoft", "Range", 1, Range},
     {"com.microsoft", "ReduceSumInteger", 1, ReduceSumInteger},
     {"com.microsoft", "Rfft", 1, Rfft},
     {"com.microsoft", "ScaledSiLU", 1, ScaledSiLU},
+    {"com.microsoft", "Snpe", 1, CompiledElsewhere},
     {"com.microsoft", "TorchEmbedding", 1, TorchEmbedding},
     {"com.microsoft", "Trilu", 1, SameInStandard},
     {"com.microsoft", "Unique", 1, Unique},

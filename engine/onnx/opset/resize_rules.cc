@@ -1,5 +1,4 @@
 // Upsample, the versions of Resize, and GridSample.
-#include "absl/strings/str_cat.h"
 #include "engine/onnx/opset/node_adapter.h"
 #include "engine/onnx/opset/rules.h"
 #include "engine/status_macros.h"
@@ -7,16 +6,45 @@
 namespace inferd::engine {
 namespace {
 
-// How Upsample and the first Resize mapped coordinates: x_original = x / scale, rounded down for
-// nearest.
-absl::Status BecomeResize(NodeAdapter& node, Value* scales) {
-  std::string mode = node.attributes.GetString("mode", "nearest");
-  if (mode == "bilinear" || mode == "trilinear") mode = "linear";
+// How Upsample and the first Resize mapped coordinates: x_original = x / scale, and the nearest
+// pixel is the one below where the axis grows and the one above where it shrinks.
+Attributes OldAttributes(std::string mode, absl::string_view rounding) {
   Attributes attributes;
   attributes.Set("mode", std::move(mode));
   attributes.Set("coordinate_transformation_mode", std::string("asymmetric"));
-  attributes.Set("nearest_mode", std::string("floor"));
-  node.Become("Resize", {node.input(0), nullptr, scales}, std::move(attributes));
+  attributes.Set("nearest_mode", std::string(rounding));
+  return attributes;
+}
+
+enum class Direction { kGrow, kShrink, kBoth };
+
+Direction DirectionOf(const Tensor* scales) {
+  if (scales == nullptr || scales->type() != ElementType::kFloat32) return Direction::kBoth;
+  bool grows = false, shrinks = false;
+  for (const float s : scales->values<float>()) {
+    grows = grows || s > 1;
+    shrinks = shrinks || s < 1;
+  }
+  return !shrinks ? Direction::kGrow : grows ? Direction::kBoth : Direction::kShrink;
+}
+
+absl::Status BecomeResize(NodeAdapter& node, Value* scales) {
+  std::string mode = node.attributes.GetString("mode", "nearest");
+  if (mode == "bilinear" || mode == "trilinear") mode = "linear";
+  Value* x = node.input(0);
+  absl::string_view rounding = "floor";
+  if (mode == "nearest") {
+    const Direction direction = DirectionOf(NodeAdapter::ConstantOf(scales));
+    if (direction == Direction::kShrink) rounding = "ceil";
+    if (direction == Direction::kBoth) {
+      // Each axis in one of two steps; a scale of 1 leaves it alone.
+      Value* one = node.Constant("one", Tensor::FromValues<float>({1}, std::vector<float>{1.0f}));
+      Value* smaller = node.Emit("Min", {scales, one});
+      x = node.Emit("Resize", {x, nullptr, smaller}, OldAttributes(mode, "ceil"));
+      scales = node.Emit("Max", {scales, one});
+    }
+  }
+  node.Become("Resize", {x, nullptr, scales}, OldAttributes(mode, rounding));
   return absl::OkStatus();
 }
 
@@ -58,26 +86,6 @@ absl::Status DropEmptyInputs(NodeAdapter& node) {
   return absl::OkStatus();
 }
 
-// "tf_half_pixel_for_nn" left out the "- 0.5" of half_pixel; opset 13 removed it. For nearest the
-// missing half moves into the rounding, where a rounding for it exists.
-absl::Status ReplaceTfHalfPixel(NodeAdapter& node) {
-  RETURN_IF_ERROR(DropEmptyInputs(node));
-  constexpr absl::string_view kMode = "coordinate_transformation_mode";
-  if (node.attributes.GetString(kMode, "") != "tf_half_pixel_for_nn") return absl::OkStatus();
-  const std::string rounding = node.attributes.GetString("nearest_mode", "round_prefer_floor");
-  std::string replacement;
-  if (rounding == "round_prefer_floor") replacement = "ceil";
-  if (rounding == "floor") replacement = "round_prefer_ceil";
-  if (replacement.empty() || node.attributes.GetString("mode", "nearest") != "nearest") {
-    return absl::UnimplementedError(
-        absl::StrCat("coordinate_transformation_mode tf_half_pixel_for_nn is supported for mode "
-                     "nearest with nearest_mode round_prefer_floor or floor only"));
-  }
-  node.attributes.Set(std::string(kMode), std::string("half_pixel"));
-  node.attributes.Set("nearest_mode", std::move(replacement));
-  return absl::OkStatus();
-}
-
 // Opset 20 renamed the modes when it allowed more than two spatial axes; the old names are still
 // written.
 absl::Status RenameSampleModes(NodeAdapter& node) {
@@ -88,10 +96,9 @@ absl::Status RenameSampleModes(NodeAdapter& node) {
 }
 
 constexpr OpsetRule kRules[] = {
-    {"", "Upsample", 1, UpsampleHeightWidth},  {"", "Upsample", 7, UpsampleScalesAttribute},
-    {"", "Upsample", 9, ScalesInput},          {"", "Resize", 10, ScalesInput},
-    {"", "Resize", 11, ReplaceTfHalfPixel},    {"", "Resize", 13, DropEmptyInputs},
-    {"", "GridSample", 16, RenameSampleModes},
+    {"", "Upsample", 1, UpsampleHeightWidth}, {"", "Upsample", 7, UpsampleScalesAttribute},
+    {"", "Upsample", 9, ScalesInput},         {"", "Resize", 10, ScalesInput},
+    {"", "Resize", 11, DropEmptyInputs},      {"", "GridSample", 16, RenameSampleModes},
 };
 
 }  // namespace

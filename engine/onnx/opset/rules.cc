@@ -61,7 +61,7 @@ const OpsetRule* FindRule(absl::string_view domain, absl::string_view op, int64_
 int64_t NewestKnownOpset(absl::string_view domain) {
   if (domain.empty()) return 27;
   if (domain == "ai.onnx.ml") return 5;
-  if (domain == "com.microsoft") return 1;
+  if (domain == "com.microsoft" || domain == "ai.onnx.preview") return 1;
   return 0;
 }
 

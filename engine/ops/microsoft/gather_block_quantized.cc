@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
-#include "engine/ops/microsoft/microsoft_ops.h"
 #include "engine/ops/element_conversion.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/index_tensor.h"
 #include "engine/ops/microsoft/block_quantized.h"
+#include "engine/ops/microsoft/microsoft_ops.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"

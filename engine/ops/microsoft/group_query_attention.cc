@@ -352,7 +352,9 @@ class GroupQueryKernel final : public Kernel {
 
   int64_t Position(KernelContext& context, int64_t batch, int64_t row) const {
     if (context.has_input(kPositions)) {
-      return context.input(kPositions).as<int64_t>()[batch * shape_.rows + row];
+      // ONNX Runtime counts up from the first position when the cache is empty, in every sample.
+      const int64_t* positions = context.input(kPositions).as<int64_t>();
+      return first() ? positions[0] + row : positions[batch * shape_.rows + row];
     }
     return Past(context.input(kLengths).as<int32_t>(), batch) + row;
   }

@@ -6,15 +6,19 @@ namespace inferd::engine {
 
 class OpRegistry;
 
+// All of them.
+void RegisterMicrosoftOps(OpRegistry& registry);
+
 void RegisterBifurcationDetectorOps(OpRegistry& registry);
 void RegisterCDistOps(OpRegistry& registry);
 void RegisterCropAndResizeOps(OpRegistry& registry);
 void RegisterDynamicTimeWarpingOps(OpRegistry& registry);
+void RegisterFusedMatMulOps(OpRegistry& registry);
 void RegisterGatherBlockQuantizedOps(OpRegistry& registry);
 void RegisterInverseOps(OpRegistry& registry);
 void RegisterMatMulBnb4Ops(OpRegistry& registry);
 void RegisterMatMulNBitsOps(OpRegistry& registry);
-void RegisterMaxpoolWithMaskOps(OpRegistry& registry);
+void RegisterMixtureOfExpertsOps(OpRegistry& registry);
 void RegisterMurmurHash3Ops(OpRegistry& registry);
 void RegisterNGramRepeatBlockOps(OpRegistry& registry);
 void RegisterTokenizerOps(OpRegistry& registry);

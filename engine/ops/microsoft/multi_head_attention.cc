@@ -154,10 +154,8 @@ absl::StatusOr<Dims> ResolveDims(const InferenceContext& context, const Inputs& 
   }
   if (context.has_input(in.bias)) {
     RETURN_IF_ERROR(ExpectRank(context, in.bias, 1, 1));
-    if (packing == Packing::kCross || packing == Packing::kKeyValue) {
-      // The caches and packed pairs hold biased numbers; the query alone is not offered one.
-      return absl::UnimplementedError(
-          "input bias together with key and value that are packed or of rank 4");
+    if (packing == Packing::kKeyValue) {
+      return absl::UnimplementedError("input bias together with packed key and value");
     }
     ASSIGN_OR_RETURN(const Dim key_part, MultiplyDims(Dim(2 * heads), dims.head_size));
     ASSIGN_OR_RETURN(const Dim value_part, MultiplyDims(Dim(heads), dims.value_size));
@@ -423,6 +421,8 @@ class MultiHeadKernel final : public Kernel {
       first += heads * size;
     };
     add(o.query, shape_.rows, shape_.head_size);
+    // Keys and values of rank 4 are a cache, which holds biased numbers.
+    if (packing_ == Packing::kCross) return;
     add(o.keys.current, current_, shape_.head_size);
     add(o.values.current, current_, shape_.value_size);
   }

@@ -5,6 +5,7 @@
 
 #include "engine/ops/op_def.h"
 #include "engine/providers/cpu/candidate_table.h"
+#include "engine/providers/cpu/vector/matmul_nbits.h"
 
 namespace inferd::engine {
 namespace {
@@ -39,6 +40,7 @@ class HostProvider final : public ExecutionProvider {
     cpu::RegisterGroupedPointwise(table_);
     cpu::RegisterPlainConvolution(table_);
     cpu::RegisterMatVec(table_);
+    cpu::RegisterMatMulNBits(table_);
     cpu::RegisterMatMul(table_);
     cpu::RegisterPooling(table_);
     cpu::RegisterLrn(table_);

@@ -42,9 +42,10 @@ const OpRegistry& Ops() {
                                 {"t", AttributeSpec::Kind::kTensor}},
                  .infer = SameAsInput});
     r->Register({.name = "Block",
-                 .inputs = {x},
+                 .inputs = {x, {"captured", "", {}, FormalParameter::Option::kRepeated}},
                  .outputs = {x},
-                 .attributes = {{"body", AttributeSpec::Kind::kGraph, true}},
+                 .attributes = {{"body", AttributeSpec::Kind::kGraph, true},
+                                {"captures", AttributeSpec::Kind::kInt}},
                  .infer = BodyOutput});
     return r;
   }();

@@ -12,7 +12,7 @@ struct MalformedCase {
   std::string bytes;
   // Whether some answer other than an error is right too: the change may leave a model that runs.
   bool may_run = false;
-  // What an error must name; empty: anything.
+  // What an error must name, alternatives with "|" between; empty: anything.
   std::string named;
 };
 

@@ -4,22 +4,29 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
+#include <ostream>
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "engine/runtime/model.h"
 #include "tests/engine/onnx/malformed_cases.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 // The address space of this build is no measure; its allocator has a limit of its own.
-extern "C" const char* __asan_default_options() { return "max_allocation_size_mb=4096"; }
+extern "C" const char* __asan_default_options() { return "max_allocation_size_mb=2048"; }
 #endif
 
 namespace inferd::engine {
+
+// What GoogleTest prints of a case that fails.
+static void PrintTo(const MalformedCase& malformed, std::ostream* out) { *out << malformed.name; }
+
 namespace {
 
-constexpr rlim_t kAddressSpace = rlim_t{4} << 30;
+constexpr rlim_t kAddressSpace = rlim_t{2} << 30;
 
 std::vector<MalformedCase> AllCases() {
   std::vector<MalformedCase> cases = MutatedModels();
@@ -64,6 +71,12 @@ absl::StatusOr<std::vector<Tensor>> InputsFor(const Model& model) {
   return inputs;
 }
 
+bool Names(absl::string_view message, absl::string_view alternatives) {
+  const std::vector<absl::string_view> names = absl::StrSplit(alternatives, '|');
+  return std::any_of(names.begin(), names.end(),
+                     [&](absl::string_view name) { return absl::StrContains(message, name); });
+}
+
 absl::Status LoadAndRun(const std::string& bytes, bool eager) {
   ModelOptions options;
   options.eager = eager;
@@ -95,7 +108,8 @@ TEST_P(MalformedModelTest, EndsInAnErrorOrAResult) {
         << status;
     EXPECT_FALSE(status.message().empty());
     if (!GetParam().may_run) {
-      EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(GetParam().named));
+      EXPECT_TRUE(Names(status.message(), GetParam().named))
+          << status << "\nnames none of " << GetParam().named;
     }
   }
 }

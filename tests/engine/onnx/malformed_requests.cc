@@ -1,3 +1,5 @@
+#include "tests/engine/onnx/malformed_requests.h"
+
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -7,31 +9,6 @@
 
 namespace inferd::engine {
 namespace {
-
-constexpr int64_t kHuge = int64_t{1} << 40;
-constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-constexpr int64_t kSmallest = std::numeric_limits<int64_t>::min();
-
-using Cases = std::vector<MalformedCase>;
-
-MalformedCase Text(std::string name, const std::string& text, std::string named,
-                   bool may_run = false) {
-  return {.name = std::move(name),
-          .bytes = ModelBytes(text),
-          .may_run = may_run,
-          .named = std::move(named)};
-}
-
-// One node, called "culprit", that no engine can run as asked.
-MalformedCase One(std::string name, absl::string_view op, absl::string_view inputs,
-                  const std::string& declared, const std::string& attributes = "",
-                  absl::string_view outputs = "y") {
-  return Text(
-      std::move(name),
-      ModelText(18, declared + NodeText(op, inputs, outputs, "name: \"culprit\"" + attributes) +
-                        OutputText("y")),
-      "culprit");
-}
 
 void AddHugeResults(Cases& cases) {
   const std::string x = FloatInput("x", "2,3");
@@ -332,6 +309,23 @@ void AddBytes(Cases& cases) {
 
 }  // namespace
 
+MalformedCase Text(std::string name, const std::string& text, std::string named, bool may_run) {
+  return {.name = std::move(name),
+          .bytes = ModelBytes(text),
+          .may_run = may_run,
+          .named = std::move(named)};
+}
+
+MalformedCase One(std::string name, absl::string_view op, absl::string_view inputs,
+                  const std::string& declared, const std::string& attributes,
+                  absl::string_view outputs) {
+  return Text(
+      std::move(name),
+      ModelText(18, declared + NodeText(op, inputs, outputs, "name: \"culprit\"" + attributes) +
+                        OutputText("y")),
+      "culprit|value \"y\"");
+}
+
 std::vector<MalformedCase> ImpossibleModels() {
   Cases cases;
   AddHugeResults(cases);
@@ -339,6 +333,7 @@ std::vector<MalformedCase> ImpossibleModels() {
   AddTrees(cases);
   AddBigGraphs(cases);
   AddSparse(cases);
+  AddControlFlow(cases);
   AddBytes(cases);
   return cases;
 }

@@ -273,16 +273,25 @@ TEST_F(OpsetRulesTest, UpsampleAndResize) {
   EXPECT_EQ(type(), "float[1,1,4,9]");
 }
 
-TEST_F(OpsetRulesTest, ResizeTfHalfPixel) {
-  const std::string inputs = FloatInput("x", "1,1,4,4") + FloatsText("s", "4", {1, 1, 0.5, 0.5});
-  const std::string mode =
-      StringAttribute("coordinate_transformation_mode", "tf_half_pixel_for_nn");
-  Import(11, inputs, NodeText("Resize", "x,_,s", "y", mode));
-  EXPECT_EQ(last().attributes().GetString("coordinate_transformation_mode", ""), "half_pixel");
+TEST_F(OpsetRulesTest, OldNearestResizeRoundsUpWhereItShrinks) {
+  const std::string x = FloatInput("x", "1,1,4,4");
+  Import(10, x + FloatsText("s", "4", {1, 1, 0.5, 0.5}), NodeText("Resize", "x,s", "y"));
+  EXPECT_EQ(ops(), "Resize");
   EXPECT_EQ(last().attributes().GetString("nearest_mode", ""), "ceil");
-  ExpectError(11, inputs,
-              NodeText("Resize", "x,_,s", "y", mode + StringAttribute("mode", "linear")),
-              "tf_half_pixel_for_nn is supported for mode nearest");
+  Import(10, x + FloatsText("s", "4", {1, 1, 0.5, 2}), NodeText("Resize", "x,s", "y"));
+  EXPECT_EQ(ops(), "Min Resize Max Resize");
+  EXPECT_EQ(last().attributes().GetString("nearest_mode", ""), "floor");
+  // Interpolation rounds nothing.
+  Import(10, x + FloatsText("s", "4", {1, 1, 0.5, 2}),
+         NodeText("Resize", "x,s", "y", StringAttribute("mode", "linear")));
+  EXPECT_EQ(ops(), "Resize");
+}
+
+TEST_F(OpsetRulesTest, ModesOfGridSample) {
+  Import(16, FloatInput("x", "1,1,4,4") + FloatInput("g", "1,2,3,2"),
+         NodeText("GridSample", "x,g", "y", StringAttribute("mode", "bicubic")));
+  EXPECT_EQ(last().attributes().GetString("mode", ""), "cubic");
+  EXPECT_EQ(type(), "float[1,1,2,3]");
 }
 
 TEST_F(OpsetRulesTest, GemmCastAndOthers) {
@@ -314,6 +323,38 @@ TEST_F(OpsetRulesTest, NamesOfEmittedNodesTellWhereTheyComeFrom) {
   EXPECT_EQ(node(0).name(), "probs/Flatten");
   EXPECT_EQ(last().name(), "probs");
   EXPECT_EQ(last().output(0)->name(), "y");
+}
+
+TEST_F(OpsetRulesTest, Experiments) {
+  const std::string x = FloatInput("x", "2,3,8,9");
+  Import(1, x, NodeText("Crop", "x", "y", IntsAttribute("border", {1, 2, 3, 0})));
+  EXPECT_EQ(ops(), "Slice");
+  EXPECT_EQ(type(), "float[2,3,6,5]");
+  Import(1, x,
+         NodeText("Crop", "x", "y",
+                  IntsAttribute("border", {1, 2, 0, 0}) + IntsAttribute("scale", {4, 3})));
+  EXPECT_EQ(type(), "float[2,3,4,3]");
+  ExpectError(1, x, NodeText("Crop", "x", "y", IntsAttribute("border", {-1, 0, 0, 0})),
+              "expected sizes in pixels");
+  Import(7, x, NodeText("Scale", "x", "y", FloatAttribute("scale", 2)));
+  EXPECT_EQ(ops(), "Mul");
+  Import(7, x,
+         NodeText("MeanVarianceNormalization", "x", "y", IntAttribute("normalize_variance", 0)));
+  EXPECT_EQ(ops(), "ReduceMean Sub");
+  EXPECT_THAT(Ints(node(0).input(1)), ElementsAre(0, 2, 3));
+  Import(7, InputText("s", 7, "1"),
+         NodeText("ConstantFill", "s", "y",
+                  IntAttribute("input_as_shape", 1) + IntAttribute("dtype", 7)));
+  EXPECT_EQ(ops(), "Cast ConstantOfShape Cast");
+}
+
+TEST_F(OpsetRulesTest, OneHotOfNegatives) {
+  const std::string inputs =
+      InputText("i", 7, "4") + IntsText("d", {3}) + FloatsText("v", "2", {0, 1});
+  Import(9, inputs, NodeText("OneHot", "i,d,v", "y"));
+  EXPECT_EQ(last().input(0)->producer()->op().name, "Where");
+  Import(11, inputs, NodeText("OneHot", "i,d,v", "y"));
+  EXPECT_EQ(ops(), "OneHot");
 }
 
 }  // namespace

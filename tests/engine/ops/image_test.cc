@@ -49,6 +49,16 @@ TEST(GridSample, FourSpatialAxesAndNoPositions) {
               TensorIs<float>({1, 1, 0, 1, 1, 1}, {}));
 }
 
+TEST(GridSample, CubicAtTheBorder) {
+  // Pixel -1 has the border's value. Of the four taps around -0.5 three are at the border.
+  const Tensor x = MakeTensor<float>({1, 1, 2}, {8, 16});
+  const Tensor grid = MakeTensor<float>({1, 3, 1}, {-3, -2, 1e30f});
+  const double a = -0.75 / 8;  // the weight of a tap 1.5 away
+  const float half = static_cast<float>(8 * (1 - a) + 16 * a);
+  EXPECT_THAT(*Sample(x, grid, "cubic", "border", 1).Run1(),
+              TensorIs<float>({1, 1, 3}, {8, half, 16}, 1e-5));
+}
+
 TEST(GridSample, AnyTypeAndAnyCoordinate) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor grid = MakeTensor<float>({1, 4, 1}, {-0.9f, nan, 1e30f, 0.9f});

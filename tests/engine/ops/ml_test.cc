@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/tensor/composite.h"
 #include "tests/engine/ops/op_tester.h"
 
 namespace inferd::engine {
@@ -358,48 +357,6 @@ TEST(FeatureSelection, ExtractAndVectorize) {
                               .Input(MakeTensor<int64_t>({2, 2}, {2, 0, 1, 2}))
                               .Run1());
   EXPECT_THAT(y, TensorIs<float>({1, 4}, {7, 5, 6, 7}));
-}
-
-TEST(Maps, ZipAndBack) {
-  ASSERT_OK_AND_ASSIGN(const Tensor maps, OpTester("ZipMap", kMl)
-                                              .Attr("classlabels_strings", Strings{"b", "a"})
-                                              .Input(MakeTensor<float>({2, 2}, {1, 2, 3, 4}))
-                                              .Run1());
-  const Composite& rows = CompositeOf(maps.view());
-  ASSERT_EQ(rows.kind, Composite::Kind::kSequence);
-  ASSERT_EQ(rows.items.size(), 2u);
-  const Composite& row = CompositeOf(rows.items[1].view());
-  EXPECT_THAT(row.keys(), TensorIs<std::string>({2}, {"a", "b"}));
-  EXPECT_THAT(row.values(), TensorIs<float>({2}, {4, 3}));
-  ASSERT_OK_AND_ASSIGN(Tensor y, OpTester("DictVectorizer", kMl)
-                                     .Attr("string_vocabulary", Strings{"b", "c", "a"})
-                                     .Input(rows.items[1])
-                                     .Run1());
-  EXPECT_THAT(y, TensorIs<float>({1, 3}, {3, 0, 4}));
-  EXPECT_THAT(OpTester("ZipMap", kMl)
-                  .Attr("classlabels_int64s", Ints{1, 2, 3})
-                  .Input(MakeTensor<float>({1, 2}, {1, 2}))
-                  .Run1()
-                  .status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2 columns for 3")));
-}
-
-TEST(Maps, CastMap) {
-  const Tensor map = MakeComposite(
-      {.kind = Composite::Kind::kMap,
-       .items = {MakeTensor<int64_t>({2}, {3, 1}), MakeTensor<float>({2}, {1.5f, -2})}});
-  const auto cast = [&](const char* to, const char* form) {
-    OpTester t("CastMap", kMl);
-    t.Attr("cast_to", std::string(to)).Attr("map_form", std::string(form));
-    t.Attr("max_map", int64_t{5}).Input(map);
-    return t.Run1();
-  };
-  ASSERT_OK_AND_ASSIGN(Tensor y, cast("TO_FLOAT", "DENSE"));
-  EXPECT_THAT(y, TensorIs<float>({1, 2}, {-2, 1.5f}));
-  ASSERT_OK_AND_ASSIGN(y, cast("TO_INT64", "SPARSE"));
-  EXPECT_THAT(y, TensorIs<int64_t>({1, 5}, {0, -2, 0, 1, 0}));
-  ASSERT_OK_AND_ASSIGN(y, cast("TO_STRING", "DENSE"));
-  EXPECT_THAT(y, TensorIs<std::string>({1, 2}, {"-2.000000", "1.500000"}));
 }
 
 TEST(LabelEncoder, KindsAndDefaults) {

@@ -58,7 +58,8 @@ class TestContext final : public KernelContext {
     return i < num_inputs() && inputs_[i].type != ElementType::kUndefined;
   }
   bool has_output(int i) const override {
-    return i < num_outputs() && outputs_[i].type != ElementType::kUndefined;
+    // By the type that was inferred: a dynamic output is not there before it is allocated.
+    return i < num_outputs() && output_types_[i] != ElementType::kUndefined;
   }
   int num_inputs() const override { return static_cast<int>(inputs_.size()); }
   int num_outputs() const override { return static_cast<int>(outputs_.size()); }

@@ -31,6 +31,18 @@ TEST(Resize, LinearHalfPixelUpsample) {
                                                 2.75f, 3.25f, 3.5f, 3, 3.25f, 3.75f, 4}));
 }
 
+TEST(Resize, TfHalfPixelForNearest) {
+  // (o + 0.5) / 0.5 without the half that half_pixel takes off: 1 and 3.
+  ASSERT_OK_AND_ASSIGN(
+      Tensor y, OpTester("Resize")
+                    .Attr("coordinate_transformation_mode", std::string("tf_half_pixel_for_nn"))
+                    .Input(Square())
+                    .NoInput()
+                    .Input(Scales({1, 1, 0.5f, 0.5f}))
+                    .Run1());
+  EXPECT_THAT(y, TensorIs<float>({1, 1, 2, 2}, {6, 8, 14, 16}));
+}
+
 TEST(Resize, LinearAlignCorners) {
   ASSERT_OK_AND_ASSIGN(Tensor y,
                        OpTester("Resize")
