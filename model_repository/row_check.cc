@@ -112,6 +112,18 @@ RowCheck Compare(engine::Context& context, const std::vector<Tensor>& inputs,
   return {RowCheck::Outcome::kIndependent, ""};
 }
 
+// A window over time needs so many moments; a batch may be of any size.
+bool TakesManyRows(engine::Context& context, const std::vector<TensorInfo>& inputs) {
+  bool has_free_dims = false;
+  const absl::StatusOr<std::vector<Tensor>> tensors =
+      MakeTrialInputs(inputs, /*rows=*/64, /*size=*/64, &has_free_dims);
+  if (!tensors.ok()) return false;
+  std::vector<engine::TensorView> views;
+  for (const Tensor& tensor : *tensors) views.push_back(tensor.view());
+  std::vector<Tensor> outputs;
+  return context.Run(views, &outputs).ok();
+}
+
 }  // namespace
 
 RowCheck CheckRows(engine::Context& context, const std::vector<TensorInfo>& inputs,
@@ -126,6 +138,11 @@ RowCheck CheckRows(engine::Context& context, const std::vector<TensorInfo>& inpu
       return {RowCheck::Outcome::kInconclusive, std::string(tensors.status().message())};
     result = Compare(context, *tensors, outputs);
     if (result.outcome != RowCheck::Outcome::kInconclusive || !has_free_dims) break;
+  }
+  if (result.outcome == RowCheck::Outcome::kInconclusive && TakesManyRows(context, inputs)) {
+    return {RowCheck::Outcome::kDependent,
+            absl::StrCat("it takes many rows but not two (", result.detail,
+                         "), so rows are parts of one input")};
   }
   return result;
 }

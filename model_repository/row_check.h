@@ -23,7 +23,7 @@ struct RowCheck {
   std::string detail;
 };
 
-// Inputs are tensors with a free first dimension. Runs the model up to six times.
+// Inputs are tensors with a free first dimension. Runs the model up to seven times.
 RowCheck CheckRows(engine::Context& context, const std::vector<engine::TensorInfo>& inputs,
                    const std::vector<engine::TensorInfo>& outputs);
 

@@ -15,7 +15,7 @@ namespace inferd::engine {
 
 // Pixels of the largest image that is decoded: a file of a few bytes can claim any size, and some
 // decoders need several times the memory of the result.
-inline constexpr int64_t kMaxImagePixels = int64_t{1} << 27;
+inline constexpr int64_t kMaxImagePixels = int64_t{1} << 26;
 
 // Asks for the memory the pixels go to: 3 * width * height bytes. Called at most once, when the
 // size of the image is known and both sides are at least 1.

@@ -19,6 +19,7 @@ namespace {
 // and one more.
 constexpr uint32_t kMaxComponents = 5;
 constexpr uint32_t kMaxPrecision = 30;
+constexpr uint64_t kMaxTiles = 8192;
 
 struct Source {
   const uint8_t* data;
@@ -56,6 +57,61 @@ void Ignore(const char*, void*) {}
 absl::Status Damaged(const std::string& message) {
   return absl::InvalidArgumentError(
       absl::StrCat("JPEG 2000: ", message.empty() ? "the data is damaged" : message));
+}
+
+uint32_t BigEndian(absl::Span<const uint8_t> file, size_t at) {
+  return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
+         file[at + 3];
+}
+
+// Where the codestream of a JP2 file begins: in the first box of type jp2c.
+absl::StatusOr<size_t> FindCodestream(absl::Span<const uint8_t> file) {
+  if (file[0] == 0xff) return 0;
+  for (uint64_t at = 0; at + 8 <= file.size();) {
+    const uint64_t left = file.size() - at;
+    uint64_t size = BigEndian(file, at), header = 8;
+    if (size == 1 && left >= 16) {
+      header = 16;
+      size = uint64_t{BigEndian(file, at + 8)} << 32 | BigEndian(file, at + 12);
+    } else if (size == 0) {
+      size = left;  // the last box
+    }
+    if (std::memcmp(file.data() + at + 4, "jp2c", 4) == 0) return at + header;
+    if (size < header || size > left) break;
+    at += size;
+  }
+  return Damaged("there is no codestream");
+}
+
+// OpenJPEG allocates for every tile and component that the header announces before it looks
+// further, which a file of some kilobytes can raise to terabytes.
+absl::Status CheckTiles(absl::Span<const uint8_t> file) {
+  ASSIGN_OR_RETURN(const size_t at, FindCodestream(file));
+  // SOC, then SIZ: its length, capabilities, size and offset of the image, of a tile, components.
+  constexpr size_t kSizBytes = 42;
+  if (at + kSizBytes > file.size() || BigEndian(file, at) != 0xff4fff51) {
+    return Damaged("the codestream has no header");
+  }
+  const auto tiles = [&](size_t axis) -> uint64_t {
+    const uint64_t end = BigEndian(file, at + 8 + axis);
+    const uint64_t tile = BigEndian(file, at + 24 + axis);
+    const uint64_t tile_offset = BigEndian(file, at + 32 + axis);
+    if (tile == 0 || end <= tile_offset) return 0;
+    return (end - tile_offset + tile - 1) / tile;
+  };
+  const uint64_t columns = tiles(0), rows = tiles(4);
+  if (columns == 0 || rows == 0) return Damaged("the tiles do not cover the image");
+  const uint32_t components = uint32_t{file[at + 40]} << 8 | file[at + 41];
+  if (rows > kMaxTiles / columns) {
+    return absl::ResourceExhaustedError(absl::StrCat("JPEG 2000: an image of ", columns, "x", rows,
+                                                     " tiles, more than the limit of ", kMaxTiles));
+  }
+  if (components < 1 || components > kMaxComponents) {
+    return absl::UnimplementedError(absl::StrCat("JPEG 2000: an image of ", components,
+                                                 " components, at most ", kMaxComponents,
+                                                 " are supported"));
+  }
+  return absl::OkStatus();
 }
 
 // One component as 8-bit samples at the resolution of the image.
@@ -144,6 +200,7 @@ absl::Status Show(const opj_image_t& image, int64_t width, int64_t height, uint8
 }  // namespace
 
 absl::Status DecodeJpeg2000(absl::Span<const uint8_t> file, AllocatePixels allocate) {
+  RETURN_IF_ERROR(CheckTiles(file));
   std::string error;
   Source source{file.data(), file.size()};
   const std::unique_ptr<opj_stream_t, decltype(&opj_stream_destroy)> stream(

@@ -81,6 +81,13 @@ absl::Status DecodePng(absl::Span<const uint8_t> file, AllocatePixels allocate) 
         png_read_info(png, info);
         width = png_get_image_width(png, info);
         height = png_get_image_height(png, info);
+      })) {
+    return reader.Error();
+  }
+  // Before anything else: the transformations allocate rows of whatever width the file claims.
+  ASSIGN_OR_RETURN(uint8_t * pixels, allocate(width, height));
+  const size_t stride = 3 * static_cast<size_t>(width);
+  if (!Guarded(reader.errors, [&] {
         png_set_palette_to_rgb(png);
         png_set_expand_gray_1_2_4_to_8(png);
         png_set_scale_16(png);
@@ -88,15 +95,7 @@ absl::Status DecodePng(absl::Span<const uint8_t> file, AllocatePixels allocate) 
         png_set_gray_to_rgb(png);
         png_set_interlace_handling(png);
         png_read_update_info(png, info);
-      })) {
-    return reader.Error();
-  }
-  ASSIGN_OR_RETURN(uint8_t * pixels, allocate(width, height));
-  const size_t stride = 3 * static_cast<size_t>(width);
-  if (png_get_rowbytes(png, info) != stride) {
-    return absl::InternalError("PNG: the rows are not of the expected length");
-  }
-  if (!Guarded(reader.errors, [&] {
+        if (png_get_rowbytes(png, info) != stride) png_error(png, "rows of an unexpected length");
         const int passes = png_get_interlace_type(png, info) == PNG_INTERLACE_ADAM7 ? 7 : 1;
         for (int pass = 0; pass < passes; ++pass) {
           for (size_t y = 0; y < height; ++y) png_read_row(png, pixels + y * stride, nullptr);

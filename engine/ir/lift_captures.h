@@ -23,4 +23,7 @@ inline constexpr absl::string_view kCapturesAttribute = "captures";
 // those that are given must not be in use elsewhere.
 void LiftCaptures(const OpDef& op, std::vector<Value*>& inputs, Attributes& attributes);
 
+// Name of the formal parameter that stands for captures alone. A model must give it no operands.
+inline constexpr absl::string_view kCapturedParameter = "captured";
+
 }  // namespace inferd::engine

@@ -88,7 +88,11 @@ class GraphInference final : public InferenceContext {
  public:
   explicit GraphInference(Node& node) : node_(node) {}
   const Node& node() const override { return node_; }
-  const ValueType& input_type(int i) const override { return node_.input(i)->type(); }
+  const ValueType& input_type(int i) const override {
+    static const ValueType* const kAbsent = new ValueType;
+    const Value* value = node_.input(i);
+    return value != nullptr ? value->type() : *kAbsent;
+  }
   const Tensor* constant(int i) const override {
     const Value* value = node_.input(i);
     return value != nullptr && value->is_constant() ? &value->constant() : nullptr;

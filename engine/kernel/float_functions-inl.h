@@ -44,10 +44,15 @@ INFERD_INLINE float Expm1(float x) {
   return (x > -0.34f) & (x < 0.34f) ? small : large;
 }
 
-// From t = e^(-2|x|) - 1, which lies in (-1, 0]: no overflow to guard against.
+// From e = e^(-2|x|), which cannot overflow: 1 - 2 e / (1 + e), which is good to the last place far
+// from 0, and with t = e - 1 near 0, where that cancels, -t / (t + 2).
 INFERD_INLINE float Tanh(float x) {
-  const float t = Expm1(-2.0f * __builtin_fabsf(x));
-  return __builtin_copysignf(t / (t + 2.0f), x);
+  const float y = -2.0f * __builtin_fabsf(x);
+  const float e = Exp(y);
+  const float t = y > -0.34f ? y + ExpTail(y) : e - 1.0f;
+  const bool near = y > -1.1f;
+  const float quotient = (near ? t : 2.0f * e) / (near ? t + 2.0f : 1.0f + e);
+  return __builtin_copysignf((near ? 0.0f : 1.0f) - quotient, x);
 }
 
 INFERD_INLINE float Sigmoid(float x) {

@@ -140,6 +140,11 @@ absl::StatusOr<Tensor> ConstantTensor(const AttributeValue& value) {
 absl::Status AddCheckedNode(ImportSession& session, Graph& graph, const OpDef& op, std::string name,
                             std::vector<Value*> inputs, std::vector<Value*> outputs,
                             Attributes attributes) {
+  const bool only_captures = !op.inputs.empty() && op.inputs.back().name == kCapturedParameter;
+  if (only_captures && inputs.size() >= op.inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", inputs.size(), " inputs, expected at most ", op.inputs.size() - 1));
+  }
   LiftCaptures(op, inputs, attributes);
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   while (!outputs.empty() && outputs.back() == nullptr) outputs.pop_back();

@@ -58,10 +58,15 @@ class IntegerConvolution {
                   int64_t count, int16_t* columns) const;
   void RunDirect(KernelContext& context, const void* x, int x_zero_point, const void* w,
                  const void* w_zero_point, FinishFn finish) const;
+  void RunPlane(const void* x, int x_zero_point, const void* w, int w_zero_point, int64_t image,
+                int64_t channel, FinishFn finish) const;
+  void AddRow(const void* x, int x_zero_point, const void* w, int w_zero_point, int64_t image,
+              int64_t channel, int64_t row, IndexRange chunk, int32_t* sums) const;
 
   IntegerConvolutionInputs inputs_;
   ConvolutionShape shape_;
   std::array<WindowAxis, 3> axes_;
+  std::vector<IndexRange> width_inside_;  // OutputsInside of the innermost axis, by tap
   ElementType x_type_ = ElementType::kUndefined;
   ElementType w_type_ = ElementType::kUndefined;
   int64_t w_zero_points_ = 0;  // 0 where there is none, 1, or one per output channel

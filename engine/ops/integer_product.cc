@@ -56,26 +56,35 @@ __attribute__((always_inline)) inline void Multiply(const int16_t* a, int64_t a_
 }
 
 template <typename T>
-__attribute__((always_inline)) inline void AddRow(const T* x, int64_t stride, int64_t count,
-                                                  int zero_point, int tap, int32_t* sums) {
-  if (stride == 1) {
-    for (int64_t i = 0; i < count; ++i) sums[i] += tap * (x[i] - zero_point);
-  } else {
-    for (int64_t i = 0; i < count; ++i) sums[i] += tap * (x[i * stride] - zero_point);
+__attribute__((always_inline)) inline void AddTaps(const T* source, int64_t stride, int zero_point,
+                                                   const RowTap* taps, int64_t tap_count,
+                                                   int32_t* sums) {
+  for (int64_t t = 0; t < tap_count; ++t) {
+    const int weight = taps[t].weight;
+    const int64_t end = taps[t].end;
+    const T* x = source + taps[t].offset;
+    if (stride == 1) {
+      for (int64_t i = taps[t].begin; i < end; ++i) sums[i] += weight * (x[i] - zero_point);
+    } else {
+      for (int64_t i = taps[t].begin; i < end; ++i) {
+        sums[i] += weight * (x[i * stride] - zero_point);
+      }
+    }
   }
 }
 
-__attribute__((always_inline)) inline void AddAnyRow(bool is_signed, const void* x, int64_t stride,
-                                                     int64_t count, int zero_point, int tap,
-                                                     int32_t* sums) {
+__attribute__((always_inline)) inline void AddAnyTaps(bool is_signed, const void* source,
+                                                      int64_t stride, int zero_point,
+                                                      const RowTap* taps, int64_t tap_count,
+                                                      int32_t* sums) {
   if (is_signed) {
-    AddRow(static_cast<const int8_t*>(x), stride, count, zero_point, tap, sums);
+    AddTaps(static_cast<const int8_t*>(source), stride, zero_point, taps, tap_count, sums);
   } else {
-    AddRow(static_cast<const uint8_t*>(x), stride, count, zero_point, tap, sums);
+    AddTaps(static_cast<const uint8_t*>(source), stride, zero_point, taps, tap_count, sums);
   }
 }
 
-using AddFn = void (*)(bool, const void*, int64_t, int64_t, int, int, int32_t*);
+using AddFn = void (*)(bool, const void*, int64_t, int, const RowTap*, int64_t, int32_t*);
 using MultiplyFn = void (*)(const int16_t*, int64_t, const int16_t*, int64_t, int64_t, int32_t*,
                             int64_t);
 
@@ -84,16 +93,16 @@ void MultiplyBaseline(const int16_t* a, int64_t a_rows, const int16_t* b, int64_
   Multiply(a, a_rows, b, b_rows, depth, c, c_stride);
 }
 
-void AddBaseline(bool is_signed, const void* x, int64_t stride, int64_t count, int zero_point,
-                 int tap, int32_t* sums) {
-  AddAnyRow(is_signed, x, stride, count, zero_point, tap, sums);
+void AddBaseline(bool is_signed, const void* source, int64_t stride, int zero_point,
+                 const RowTap* taps, int64_t tap_count, int32_t* sums) {
+  AddAnyTaps(is_signed, source, stride, zero_point, taps, tap_count, sums);
 }
 
 #if INFERD_DISPATCH_X86
-__attribute__((target("avx2"))) void AddAvx2(bool is_signed, const void* x, int64_t stride,
-                                             int64_t count, int zero_point, int tap,
+__attribute__((target("avx2"))) void AddAvx2(bool is_signed, const void* source, int64_t stride,
+                                             int zero_point, const RowTap* taps, int64_t tap_count,
                                              int32_t* sums) {
-  AddAnyRow(is_signed, x, stride, count, zero_point, tap, sums);
+  AddAnyTaps(is_signed, source, stride, zero_point, taps, tap_count, sums);
 }
 
 __attribute__((target("avx2"))) void MultiplyAvx2(const int16_t* a, int64_t a_rows,
@@ -158,12 +167,10 @@ void WidenRow(ElementType type, const void* source, int64_t first, int64_t strid
   std::fill(target + count, target + padded, int16_t{0});
 }
 
-void AddProducts(ElementType type, const void* source, int64_t first, int64_t stride, int64_t count,
-                 int zero_point, int tap, int32_t* sums) {
+void AddRowTaps(ElementType type, const void* source, int64_t stride, int zero_point,
+                const RowTap* taps, int64_t tap_count, int32_t* sums) {
   static const AddFn best = BestAdd();
-  // Both types are one byte wide.
-  best(type == ElementType::kInt8, static_cast<const uint8_t*>(source) + first, stride, count,
-       zero_point, tap, sums);
+  best(type == ElementType::kInt8, source, stride, zero_point, taps, tap_count, sums);
 }
 
 int LoadByte(ElementType type, const void* source, int64_t index) {

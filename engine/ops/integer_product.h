@@ -26,10 +26,18 @@ void MultiplyInt16(const int16_t* a, int64_t a_rows, const int16_t* b, int64_t b
 void WidenRow(ElementType type, const void* source, int64_t first, int64_t stride, int64_t count,
               int zero_point, int64_t padded, int16_t* target);
 
-// sums[i] += tap * (source[first + i * stride] - zero_point), for i < count, wrapping at 32 bits.
-// `type` is int8 or uint8.
-void AddProducts(ElementType type, const void* source, int64_t first, int64_t stride, int64_t count,
-                 int zero_point, int tap, int32_t* sums);
+// One tap of a filter over a row of sums: sums[i] for i in [begin, end) get
+// weight * (source[offset + i * stride] - zero_point).
+struct RowTap {
+  int64_t offset;
+  int64_t begin;
+  int64_t end;
+  int weight;
+};
+
+// Adds all taps; sums wrap at 32 bits. `type`, of the source, is int8 or uint8.
+void AddRowTaps(ElementType type, const void* source, int64_t stride, int zero_point,
+                const RowTap* taps, int64_t tap_count, int32_t* sums);
 
 // Element `index` of an int8 or uint8 buffer.
 int LoadByte(ElementType type, const void* source, int64_t index);

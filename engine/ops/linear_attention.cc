@@ -1,4 +1,5 @@
-// LinearAttention: attention whose state is one matrix per head, updated token by token.
+// LinearAttention of ai.onnx and com.microsoft: attention whose state is one matrix per head,
+// updated token by token.
 //   https://arxiv.org/abs/2006.16236 (linear), https://arxiv.org/abs/2312.06635 (gated),
 //   https://arxiv.org/abs/2406.06484 (delta), https://arxiv.org/abs/2412.06464 (gated delta)
 #include <algorithm>
@@ -47,6 +48,10 @@ absl::Status ExpectPresence(const InferenceContext& context, int input, bool wan
 
 absl::Status Infer(InferenceContext& context) {
   const Attributes& attributes = context.attributes();
+  if (const int64_t window = attributes.GetInt("state_window", 0); window != 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "attribute state_window is ", window, ": states of several positions are not supported"));
+  }
   ASSIGN_OR_RETURN(const UpdateRule rule, RuleAttribute(attributes));
   RETURN_IF_ERROR(ExpectPresence(context, kDecay, rule.gated, "decay"));
   RETURN_IF_ERROR(ExpectPresence(context, kBeta, rule.delta, "beta"));
@@ -238,23 +243,29 @@ void RegisterLinearAttentionOps(OpRegistry& registry) {
   using Kind = AttributeSpec::Kind;
   constexpr ElementTypeSet kTypes = {ElementType::kFloat32, ElementType::kFloat16,
                                      ElementType::kBfloat16};
-  registry.Register(
-      {.name = "LinearAttention",
-       .version = 27,
-       .oldest_version = 27,
-       .inputs = {RequiredParameter("query", "T", kTypes), RequiredParameter("key", "T", kTypes),
-                  RequiredParameter("value", "T", kTypes),
-                  OptionalParameter("past_state", "S", kTypes),
-                  OptionalParameter("decay", "T", kTypes), OptionalParameter("beta", "T", kTypes)},
-       .outputs = {RequiredParameter("output", "T", kTypes),
-                   OptionalParameter("present_state", "S", kTypes)},
-       .attributes = {{"chunk_size", Kind::kInt},
-                      {"kv_num_heads", Kind::kInt},
-                      {"q_num_heads", Kind::kInt},
-                      {"scale", Kind::kFloat},
-                      {"update_rule", Kind::kString}},
-       .infer = Infer,
-       .reference = Reference});
+  OpDef def = {
+      .name = "LinearAttention",
+      .version = 27,
+      .oldest_version = 27,
+      .inputs = {RequiredParameter("query", "T", kTypes), RequiredParameter("key", "T", kTypes),
+                 RequiredParameter("value", "T", kTypes),
+                 OptionalParameter("past_state", "S", kTypes),
+                 OptionalParameter("decay", "T", kTypes), OptionalParameter("beta", "T", kTypes)},
+      .outputs = {RequiredParameter("output", "T", kTypes),
+                  OptionalParameter("present_state", "S", kTypes)},
+      .attributes = {{"chunk_size", Kind::kInt},
+                     {"kv_num_heads", Kind::kInt},
+                     {"q_num_heads", Kind::kInt},
+                     {"scale", Kind::kFloat},
+                     {"update_rule", Kind::kString}},
+      .infer = Infer,
+      .reference = Reference};
+  registry.Register(def);
+  def.domain = "com.microsoft";
+  def.version = 1;
+  def.oldest_version = 1;
+  def.attributes.push_back({"state_window", Kind::kInt});
+  registry.Register(std::move(def));
 }
 
 }  // namespace inferd::engine

@@ -69,6 +69,7 @@ class InferenceContext {
   virtual const Node& node() const = 0;
   const Attributes& attributes() const { return node().attributes(); }
   bool has_input(int i) const { return node().input(i) != nullptr; }
+  // Unknown where the input is absent.
   virtual const ValueType& input_type(int i) const = 0;
   ElementType element_type(int i) const { return input_type(i).element; }
   const SymbolicShape& shape(int i) const { return input_type(i).shape; }

@@ -78,11 +78,13 @@ template <typename T>
 class UniqueKernel final : public Kernel {
  public:
   // `shape`: of the input, or of the vector of all elements where there is no axis.
-  UniqueKernel(const Shape& shape, int axis, bool sorted)
+  UniqueKernel(const NodeSpec& spec, const Shape& shape, int axis, bool sorted)
       : shape_(shape),
         axis_(axis),
         sorted_(sorted),
-        slices_{shape.Product(0, axis), shape[axis], shape.Product(axis + 1, shape.rank())} {}
+        slices_{shape.Product(0, axis), shape[axis], shape.Product(axis + 1, shape.rank())} {
+    for (int i = 1; i < 4; ++i) wanted_[i] = spec.has_output(i);
+  }
 
   size_t workspace_bytes() const override { return sizeof(int64_t) * 5 * slices_.extent; }
 
@@ -145,8 +147,8 @@ class UniqueKernel final : public Kernel {
   }
 
   template <typename Fn>
-  static absl::Status Write(KernelContext& context, int output, int64_t count, Fn value) {
-    if (!context.has_output(output)) return absl::OkStatus();
+  absl::Status Write(KernelContext& context, int output, int64_t count, Fn value) const {
+    if (!wanted_[output]) return absl::OkStatus();
     ASSIGN_OR_RETURN(const TensorView view, context.AllocateOutput(output, Shape{count}));
     for (int64_t i = 0; i < count; ++i) view.as<int64_t>()[i] = value(i);
     return absl::OkStatus();
@@ -156,6 +158,7 @@ class UniqueKernel final : public Kernel {
   int axis_;
   bool sorted_;
   Slices slices_;
+  bool wanted_[4] = {};  // of the outputs
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
@@ -177,7 +180,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   if (!DispatchType<float, double, Float16, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                     uint16_t, uint32_t, uint64_t, bool, std::string, std::complex<float>,
                     std::complex<double>>(type, [&]<typename T>() {
-        kernel = std::make_unique<UniqueKernel<T>>(shape, axis, sorted);
+        kernel = std::make_unique<UniqueKernel<T>>(spec, shape, axis, sorted);
       })) {
     return UnsupportedType(spec, type);
   }

@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import importlib.util
-import io
 import logging
 import contextlib
 import os
@@ -35,16 +34,34 @@ def read_not_exported(path: str) -> dict[str, str]:
     return known
 
 
+@contextlib.contextmanager
+def silence():
+    """Standard output and error of Python and of the libraries below it go to /dev/null."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(1), os.dup(2)]
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, copy in zip((1, 2), saved):
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(null)
+
+
 def make(one: case.Case, folder: str, verbose: bool) -> str:
     """Empty, or why there is no such export."""
-    log = io.StringIO()
     try:
-        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+        with contextlib.nullcontext() if verbose else silence():
             case.write(one, folder)
         return ""
     except Exception as error:  # an exporter may raise anything
         if verbose:
-            print(log.getvalue(), file=sys.stderr)
             traceback.print_exc()
         first_line = (str(error).strip().splitlines() or [""])[0]
         return f"{type(error).__name__}: {first_line}"[:200]

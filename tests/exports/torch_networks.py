@@ -412,7 +412,8 @@ class GraphNetwork(nn.Module):
 
     def forward(self, nodes, edges):
         sent = F.elu(self.message(nodes))[edges[0]]
-        got = torch.zeros_like(nodes).index_add(0, edges[1], sent)
+        where = edges[1][:, None].expand_as(sent)
+        got = torch.zeros_like(nodes).scatter_add(0, where, sent)
         return self.update(got, nodes)
 
 

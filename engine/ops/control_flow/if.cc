@@ -18,12 +18,14 @@ absl::Status Infer(InferenceContext& context) {
   ASSIGN_OR_RETURN(const Graph* then_branch, BodyOf(node, "then_branch"));
   ASSIGN_OR_RETURN(const Graph* else_branch, BodyOf(node, "else_branch"));
   const size_t outputs = node.outputs().size();
-  for (const auto& [name, body] :
-       {std::pair("then_branch", then_branch), std::pair("else_branch", else_branch)}) {
-    if (body->outputs().size() < outputs) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "graph '", name, "' has ", body->outputs().size(), " outputs, expected ", outputs));
-    }
+  const int captures = NumCaptures(node, node.num_inputs() - 1);
+  RETURN_IF_ERROR(ExpectBodyInputs(*then_branch, "then_branch", captures));
+  RETURN_IF_ERROR(ExpectBodyInputs(*else_branch, "else_branch", captures));
+  if (then_branch->outputs().size() != else_branch->outputs().size() ||
+      then_branch->outputs().size() < outputs) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", outputs, " outputs, graph 'then_branch' ", then_branch->outputs().size(),
+        " and graph 'else_branch' ", else_branch->outputs().size(), "; expected one number"));
   }
   for (size_t i = 0; i < outputs; ++i) {
     const ValueType& a = then_branch->outputs()[i]->type();

@@ -97,7 +97,7 @@ void AttentionMask::Bias(int64_t batch, int64_t head, int64_t row, int64_t begin
 
 absl::Status CheckAttentionBias(const InferenceContext& context, int i,
                                 const std::vector<Dim>& target) {
-  if (!context.has_input(i)) return absl::OkStatus();
+  if (i < 0 || !context.has_input(i)) return absl::OkStatus();
   RETURN_IF_ERROR(ExpectRank(context, i, 4, 4));
   RETURN_IF_ERROR(ExpectBroadcastable(context, i, target));
   Dim rows = target[2], keys = target[3];

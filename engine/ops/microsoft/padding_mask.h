@@ -67,8 +67,8 @@ class AttentionMask {
   const void* bias_data_;
 };
 
-// INVALID_ARGUMENT unless input `i`, where present, is a bias for [batch, heads, rows, keys]:
-// either of the first two dimensions may be 1.
+// INVALID_ARGUMENT unless input `i`, where present (-1: never), is a bias for [batch, heads, rows,
+// keys]: either of the first two dimensions may be 1.
 absl::Status CheckAttentionBias(const InferenceContext& context, int i,
                                 const std::vector<Dim>& target);
 

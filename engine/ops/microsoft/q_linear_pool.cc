@@ -107,16 +107,11 @@ class PoolKernel final : public Kernel {
         const T* x = context.input(kX).as<T>() + plane_start(p, x_plane);
         T* y = context.output(0).as<T>() + plane_start(p, y_plane);
         ForEachWindow(axes_, [&](const PoolingWindow& window) {
-          int64_t sum = 0;
-          int64_t taps = 0;
-          ForEachTap(axes_, window, [&](int64_t d, int64_t h, int64_t w) {
-            sum += x[((d * axes_[1].input + h) * axes_[2].input + w) * step];
-            ++taps;
-          });
-          sum -= taps * from.zero_point;
-          y[window.output * step] = static_cast<T>(
-              global_ ? WholeMean(sum, taps, from, to)
-                      : to.Quantize(Mean(sum, Divisor(axes_, window, count_include_pad_), from)));
+          const auto at = [&](int64_t d, int64_t h, int64_t w) {
+            return x[((d * axes_[1].input + h) * axes_[2].input + w) * step];
+          };
+          y[window.output * step] = static_cast<T>(global_ ? WholeMean(window, at, from, to)
+                                                           : Mean(window, at, from, to));
         });
       }
     });
@@ -124,19 +119,35 @@ class PoolKernel final : public Kernel {
   }
 
  private:
-  // A window in the padding alone has no mean; its sum of nothing is 0.
-  static float Mean(int64_t sum, int64_t count, const ByteQuantization& from) {
-    if (count == 0) return 0;
-    return static_cast<float>(double{from.scale} * static_cast<double>(sum) /
-                              static_cast<double>(count));
+  // In the order of ONNX Runtime's float operations, so that results agree where a mean lies half
+  // way between two bytes.
+  template <typename At>
+  uint8_t Mean(const PoolingWindow& window, At at, const ByteQuantization& from,
+               const ByteQuantization& to) const {
+    float sum = 0;
+    ForEachTap(axes_, window,
+               [&](int64_t d, int64_t h, int64_t w) { sum += from.Dequantize(at(d, h, w)); });
+    const int64_t count = Divisor(axes_, window, count_include_pad_);
+    // A window in the padding alone has no mean; its sum of nothing is 0.
+    const float mean = count == 0 ? 0 : sum / static_cast<float>(count);
+    // The zero point is rounded with the value.
+    return Unscaled(to, 0).Quantize(mean / to.scale + static_cast<float>(to.zero_point));
   }
-  // By one factor for both scales and the count, as ONNX Runtime computes it.
-  static uint8_t WholeMean(int64_t sum, int64_t count, const ByteQuantization& from,
-                           const ByteQuantization& to) {
+  // By one factor for both scales and the count.
+  template <typename At>
+  uint8_t WholeMean(const PoolingWindow& window, At at, const ByteQuantization& from,
+                    const ByteQuantization& to) const {
+    int64_t sum = 0;
+    int64_t count = 0;
+    ForEachTap(axes_, window, [&](int64_t d, int64_t h, int64_t w) {
+      sum += at(d, h, w) - from.zero_point;
+      ++count;
+    });
     const float factor = from.scale / (to.scale * static_cast<float>(count));
-    ByteQuantization unscaled = to;
-    unscaled.scale = 1;
-    return unscaled.Quantize(count == 0 ? 0 : static_cast<float>(sum) * factor);
+    return Unscaled(to, to.zero_point).Quantize(count == 0 ? 0 : static_cast<float>(sum) * factor);
+  }
+  static ByteQuantization Unscaled(const ByteQuantization& q, int zero_point) {
+    return {.type = q.type, .scale = 1, .zero_point = zero_point};
   }
 
   std::array<WindowAxis, 3> axes_;

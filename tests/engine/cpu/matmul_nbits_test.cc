@@ -53,8 +53,10 @@ TEST(VectorMatMulNBits, EqualsReference) {
 }
 
 TEST(VectorMatMulNBits, Declines) {
-  CandidateTester eight = Product(1, 32, 1, 32);
-  eight.Attr("bits", int64_t{8});
+  CandidateTester eight("com.microsoft::MatMulNBits");
+  for (const char* name : {"K", "block_size"}) eight.Attr(name, int64_t{32});
+  eight.Attr("N", int64_t{1}).Attr("bits", int64_t{8}).Input(RandomFloats({1, 32}, 1));
+  eight.Constant(RandomBytes(32, 2)).Constant(RandomFloats({1}, 3));
   EXPECT_THAT(std::string(eight.Offer("vector_matmul_nbits").message()),
               ::testing::HasSubstr("4 bits only"));
 }

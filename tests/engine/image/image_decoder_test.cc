@@ -103,6 +103,12 @@ TEST(ImageDecoderTest, AnAbsurdSizeIsRefusedBeforeItIsAllocated) {
   png.replace(16, 8, std::string("\x00\x00\xea\x60\x00\x00\xea\x60", 8));
   png.replace(29, 4, std::string("\x0f\xb0\xe2\x15", 4));
   EXPECT_EQ(Decode(png).status().code(), absl::StatusCode::kResourceExhausted);
+  // 8 x 8 pixels in 2^30 tiles each way.
+  std::string jpeg2000 = EncodeLosslessJpeg2000(Gradient(8, 8));
+  const size_t header = jpeg2000.find("\xff\x4f\xff\x51");
+  jpeg2000.replace(header + 8, 8, std::string("\x40\0\0\0\x40\0\0\0", 8));
+  jpeg2000.replace(header + 24, 8, std::string("\0\0\0\1\0\0\0\1", 8));
+  EXPECT_THAT(Decode(jpeg2000).status().message(), HasSubstr("tiles"));
   std::string bmp = EncodeBmp(Gradient(8, 8));
   bmp.replace(18, 8, std::string("\xff\xff\xff\x7f\xff\xff\xff\x7f", 8));
   EXPECT_THAT(Decode(bmp).status().message(), HasSubstr("ends in the pixels"));

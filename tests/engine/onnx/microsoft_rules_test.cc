@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/onnx/model_text.h"
 
@@ -52,7 +53,7 @@ TEST_F(MicrosoftRulesTest, FusedMatMul) {
   EXPECT_EQ(ops(), "MatMul");
   Import(FloatInput("a", "...") + FloatInput("b", "5,6"), "TransposeMatMul", "a,b",
          IntAttribute("transA", 1));
-  EXPECT_EQ(ops(), "FusedMatMul");
+  EXPECT_EQ(ops(), "com.microsoft::FusedMatMul");
 }
 
 TEST_F(MicrosoftRulesTest, FusedGemm) {
@@ -98,7 +99,7 @@ TEST_F(MicrosoftRulesTest, DropoutIsForTraining) {
   const std::string inputs = FloatInput("x", "2,3") + FloatInput("b", "3") + InputText("t", 9, "");
   Import(inputs, "BiasDropout", "x,b,x", "", "y,s");
   EXPECT_EQ(ops(), "Add Shape ConstantOfShape Add Identity");
-  EXPECT_EQ(type(1), "bool[2,3]");
+  EXPECT_EQ(type(1), "bool[?,?]");
   EXPECT_THAT(ErrorOf(inputs, "BiasDropout", "x,b,_,_,t", ""), HasSubstr("training_mode"));
 }
 

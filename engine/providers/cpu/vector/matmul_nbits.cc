@@ -59,7 +59,7 @@ class MatMulNBitsKernel final : public Kernel {
   explicit MatMulNBitsKernel(const Geometry& geometry) : g_(geometry) {}
 
   size_t workspace_bytes() const override {
-    return g_.rows > kFewRows ? 0 : g_.rows * (g_.padded() + g_.blocks) * sizeof(float);
+    return g_.rows > kFewRows ? 0 : g_.rows * g_.padded() * sizeof(float);
   }
 
   absl::Status Run(KernelContext& context) const override {
@@ -86,12 +86,9 @@ class MatMulNBitsKernel final : public Kernel {
   float* permuted(KernelContext& context, int64_t row) const {
     return static_cast<float*>(context.workspace()) + row * g_.padded();
   }
-  float* sums(KernelContext& context, int64_t row) const {
-    return static_cast<float*>(context.workspace()) + g_.rows * g_.padded() + row * g_.blocks;
-  }
 
-  // Rows of A in the order of DotNibbles, zeros behind K, and their sums block by block. What is
-  // left of whole chunks stays in order.
+  // Rows of A in the order of DotNibbles, zeros behind K. What is left of whole chunks stays in
+  // order.
   void PrepareRows(KernelContext& context) const {
     const int64_t whole = g_.padded() / 64 * 64;
     for (int64_t r = 0; r < g_.rows; ++r) {
@@ -101,12 +98,6 @@ class MatMulNBitsKernel final : public Kernel {
         const int64_t in_chunk = i % 64;
         const int64_t at = i < whole ? i - in_chunk + in_chunk % 8 * 8 + in_chunk / 8 : i;
         x[at] = i < g_.k ? a[i] : 0.0f;
-      }
-      for (int64_t b = 0; b < g_.blocks; ++b) {
-        const int64_t end = std::min(g_.k, (b + 1) * g_.block);
-        double sum = 0;
-        for (int64_t i = b * g_.block; i < end; ++i) sum += a[i];
-        sums(context, r)[b] = static_cast<float>(sum);
       }
     }
   }
@@ -128,25 +119,33 @@ class MatMulNBitsKernel final : public Kernel {
   void MultiplyColumn(KernelContext& context, int64_t column) const {
     const uint8_t* weights = context.input(kB).as<uint8_t>() + column * g_.row_bytes();
     const float* scales = context.input(kScales).as<float>() + column * g_.blocks;
-    const int64_t chunks = g_.padded() / 64, whole = chunks * 64;
-    float* y = context.output(0).as<float>() + column;
-    float tail[64];
-    for (int64_t i = whole; i < g_.padded(); i += g_.block) {
-      DequantizeRun(weights + i / 2, g_.block, kBits, scales[i / g_.block], 0, tail + i - whole);
-    }
     const DotNibblesLoop dot = DotNibbles();
-    float products[kFewRows], offsets[kFewRows] = {};
-    for (int64_t r = 0; r < g_.rows; ++r) {
-      const float* x = permuted(context, r);
-      products[r] = dot(x, weights, scales, chunks, g_.block);
-      for (int64_t i = whole; i < g_.padded(); ++i) products[r] += x[i] * tail[i - whole];
+    float sums[kFewRows];
+    std::fill_n(sums, g_.rows, Bias(context, column));
+    // Zero points of so many blocks at a time, which are whole chunks.
+    constexpr int64_t kSpan = 128;
+    float zeros[kSpan];
+    for (int64_t first = 0; first < g_.blocks; first += kSpan) {
+      const int64_t count = std::min(kSpan, g_.blocks - first);
+      for (int64_t b = 0; b < count; ++b) zeros[b] = ZeroPoint(context, column, first + b);
+      const int64_t begin = first * g_.block, chunks = count * g_.block / 64;
+      for (int64_t r = 0; r < g_.rows; ++r) {
+        sums[r] += dot(permuted(context, r) + begin, weights + begin / 2, scales + first, zeros,
+                       chunks, g_.block);
+      }
+      // Blocks of 16 or 32 behind the last whole chunk.
+      for (int64_t b = chunks * 64 / g_.block; b < count; ++b) {
+        float block[32];
+        const int64_t at = (first + b) * g_.block;
+        DequantizeRun(weights + at / 2, g_.block, kBits, scales[first + b], zeros[b], block);
+        for (int64_t r = 0; r < g_.rows; ++r) {
+          const float* x = permuted(context, r) + at;
+          for (int64_t i = 0; i < g_.block; ++i) sums[r] += x[i] * block[i];
+        }
+      }
     }
-    for (int64_t b = 0; b < g_.blocks; ++b) {
-      const float shift = scales[b] * ZeroPoint(context, column, b);
-      for (int64_t r = 0; r < g_.rows; ++r) offsets[r] += shift * sums(context, r)[b];
-    }
-    const float bias = Bias(context, column);
-    for (int64_t r = 0; r < g_.rows; ++r) y[r * g_.n] = products[r] - offsets[r] + bias;
+    float* y = context.output(0).as<float>() + column;
+    for (int64_t r = 0; r < g_.rows; ++r) y[r * g_.n] = sums[r];
   }
 
   void MultiplyTile(KernelContext& context, int64_t column, int64_t columns) const {
