@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/image/image_formats.h"
@@ -92,9 +93,10 @@ absl::Status DecodeTiff(absl::Span<const uint8_t> file, AllocatePixels allocate)
   // libtiff multiplies colours with an alpha that is marked as not applied yet. It is to be
   // dropped, so it is marked as applied.
   TIFFGetFieldDefaulted(tiff.get(), TIFFTAG_EXTRASAMPLES, &extra_samples, &extra_kinds);
-  if (extra_samples == 1 && extra_kinds[0] == EXTRASAMPLE_UNASSALPHA) {
-    const uint16_t applied = EXTRASAMPLE_ASSOCALPHA;
-    TIFFSetField(tiff.get(), TIFFTAG_EXTRASAMPLES, 1, &applied);
+  if (extra_samples > 0 && extra_kinds[0] == EXTRASAMPLE_UNASSALPHA) {
+    std::vector<uint16_t> kinds(extra_kinds, extra_kinds + extra_samples);
+    kinds[0] = EXTRASAMPLE_ASSOCALPHA;
+    TIFFSetField(tiff.get(), TIFFTAG_EXTRASAMPLES, extra_samples, kinds.data());
   }
   char reason[1024] = {};
   if (!TIFFRGBAImageOK(tiff.get(), reason)) {

@@ -47,6 +47,8 @@ struct ImportSession {
   OpsetImports opsets;
   absl::btree_map<std::string, int64_t> used_opsets;  // canonical domain -> version
   GapReport gaps;
+  // Nodes whose bodies are being imported, the outermost first.
+  std::vector<std::string> enclosing_nodes;
   // The first failure of a shape function. Gaps are looked for past it: they explain more.
   absl::Status inference_error;
   // Not a B-tree: references must hold while bodies are imported.

@@ -20,6 +20,15 @@ absl::Status AtNode(const std::string& display, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("node ", display, ": ", status.message()));
 }
 
+// " in loop_1 (Loop)" for a node of a body.
+std::string Enclosing(const ImportSession& session) {
+  std::string text;
+  for (auto it = session.enclosing_nodes.rbegin(); it != session.enclosing_nodes.rend(); ++it) {
+    absl::StrAppend(&text, " in ", *it);
+  }
+  return text;
+}
+
 // Errors of checks and shape functions name the node; gaps and callers name it themselves.
 std::string WithoutNode(absl::string_view message, const Node& node) {
   const std::string prefix = absl::StrCat("node ", node.display_name(), ": ");
@@ -147,7 +156,11 @@ absl::Status AddCheckedNode(ImportSession& session, Graph& graph, const OpDef& o
   }
   LiftCaptures(op, inputs, attributes);
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
-  while (!outputs.empty() && outputs.back() == nullptr) outputs.pop_back();
+  // A body returns as many values as its node has outputs, used or not.
+  const bool has_body = std::any_of(attributes.begin(), attributes.end(), [](const auto& a) {
+    return std::holds_alternative<std::shared_ptr<Graph>>(a.second);
+  });
+  while (!has_body && !outputs.empty() && outputs.back() == nullptr) outputs.pop_back();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FormalParameter* parameter = op.input_parameter(static_cast<int>(i));
     if (inputs[i] == nullptr && parameter != nullptr && IsVariadic(parameter->option)) {
@@ -275,13 +288,15 @@ absl::Status GraphImporter::ImportOperator(const onnx::NodeProto& node, const st
   Gap gap{.domain = domain,
           .op = node.op_type(),
           .opset = opset,
-          .node = absl::StrCat(scope.frame().prefix, display),
+          .node = absl::StrCat(scope.frame().prefix, display, Enclosing(session_)),
           .types = DescribeTypes(inputs),
           .why = {}};
   OperatorFindings& findings = session_.operators[{domain, node.op_type(), opset}];
   AddCombination(inputs, findings);
 
+  session_.enclosing_nodes.push_back(display);
   absl::StatusOr<Attributes> attributes = ImportAttributes(node, scope);
+  session_.enclosing_nodes.pop_back();
   if (absl::IsUnimplemented(attributes.status())) {
     gap.why = std::string(attributes.status().message());
     return AddGap(std::move(gap), node, scope);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "engine/ops/attention_math.h"
 #include "engine/ops/element_rows.h"
 
 namespace inferd::engine {
@@ -41,48 +42,6 @@ struct Parts {
     total = query + scores + bias + sums + tile;
   }
 };
-
-// Independent partial sums, for the compiler to keep in vector registers.
-template <typename C>
-C Dot(const C* a, const C* b, int64_t n) {
-  constexpr int64_t kLanes = 16;
-  C lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  }
-  for (int64_t l = 0; i < n; ++i, ++l) lanes[l] += a[i] * b[i];
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (int64_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
-  }
-  return lanes[0];
-}
-
-// sums[0, size) += sum over j of weights[j] * values[j * size ...]. A value with no weight is
-// not read: it may be infinite where a mask hides it.
-template <typename C>
-void AddWeighted(const C* weights, const C* values, int64_t stride, int64_t count, int64_t size,
-                 C* sums) {
-  constexpr int64_t kLanes = 32;
-  int64_t first = 0;
-  for (; first + kLanes <= size; first += kLanes) {
-    C lanes[kLanes];
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] = sums[first + l];
-    for (int64_t j = 0; j < count; ++j) {
-      const C weight = weights[j];
-      if (weight == 0) continue;
-      const C* value = values + j * stride + first;
-      for (int64_t l = 0; l < kLanes; ++l) lanes[l] += weight * value[l];
-    }
-    for (int64_t l = 0; l < kLanes; ++l) sums[first + l] = lanes[l];
-  }
-  if (first == size) return;
-  for (int64_t j = 0; j < count; ++j) {
-    const C weight = weights[j];
-    if (weight == 0) continue;
-    for (int64_t l = first; l < size; ++l) sums[l] += weight * values[j * stride + l];
-  }
-}
 
 // Reads rows of past and current as C: in place where they are of that type.
 template <typename C>
@@ -188,11 +147,8 @@ class BlockRunner {
     for (int64_t j = all.begin; j < all.end;) {
       const auto keys = keys_.Read(batch, kv_head, j, all.end, tile);
       for (int64_t r = 0; r < count; ++r) {
-        const C* q = query + r * s_.head_size;
-        C* row_scores = scores + r * s_.keys + j;
-        for (int64_t t = 0; t < keys.count; ++t) {
-          row_scores[t] = Dot(q, keys.data + t * keys.stride, s_.head_size);
-        }
+        KeyProducts(query + r * s_.head_size, keys.data, keys.stride, keys.count, s_.head_size,
+                    scores + r * s_.keys + j);
       }
       j += keys.count;
     }
@@ -204,8 +160,8 @@ class BlockRunner {
     for (int64_t j = all.begin; j < all.end;) {
       const auto values = values_.Read(batch, kv_head, j, all.end, tile);
       for (int64_t r = 0; r < count; ++r) {
-        AddWeighted(scores + r * s_.keys + j, values.data, values.stride, values.count,
-                    s_.value_size, sums + r * s_.value_size);
+        AddWeightedValues(scores + r * s_.keys + j, values.data, values.stride, values.count,
+                          s_.value_size, sums + r * s_.value_size);
       }
       j += values.count;
     }

@@ -25,7 +25,6 @@ constexpr int64_t kChannelBlock = 32;
 constexpr int64_t kTapBlock = 16;
 // Fewer outputs per group are computed directly.
 constexpr int64_t kMinOutputsToGather = 4;
-constexpr int64_t kDirectChunk = 256;
 
 template <typename Dims>
 void MoveChannelsSecond(Dims& dims) {
@@ -106,7 +105,10 @@ absl::StatusOr<IntegerConvolution> IntegerConvolution::Make(
     c.width_inside_.push_back(OutputsInside(c.axes_[2], k));
   }
   c.direct_ = c.shape_.outputs_per_group < kMinOutputsToGather;
-  if (c.direct_) return c;
+  if (c.direct_) {
+    c.PlanPaddedRows();
+    return c;
+  }
   RETURN_IF_ERROR(c.Pack(spec));
   c.PlanTiles(spec.threads);
   return c;
@@ -221,14 +223,6 @@ void IntegerConvolution::Run(KernelContext& context, void* workspace, FinishFn f
   });
 }
 
-// Where the elements of X are: those of one position's neighbours along a row are position_stride
-// apart.
-struct IntegerConvolution::Source {
-  int64_t image_stride;
-  int64_t channel_stride;
-  int64_t position_stride;
-};
-
 IntegerConvolution::Source IntegerConvolution::SourceOf() const {
   const int64_t plane = axes_[0].input * axes_[1].input * axes_[2].input;
   const int64_t channels = shape_.input_channels();
@@ -286,94 +280,6 @@ void IntegerConvolution::GatherTile(const void* x, int zero_point, int64_t image
       for (int64_t k = 0; k < kTapBlock; ++k) column[k] = lines[k][p];
     }
   }
-}
-
-void IntegerConvolution::RunDirect(KernelContext& context, const void* x, int x_zero_point,
-                                   const void* w, const void* w_zero_point, FinishFn finish) const {
-  const int64_t outputs = shape_.output_channels();
-  context.threads().ParallelFor(shape_.batch * outputs, 1, [&](int64_t plane, int64_t planes_end) {
-    for (; plane < planes_end; ++plane) {
-      const int64_t channel = plane % outputs;
-      const int zero = w_zero_point == nullptr
-                           ? 0
-                           : LoadByte(w_type_, w_zero_point, w_zero_points_ == 1 ? 0 : channel);
-      RunPlane(x, x_zero_point, w, zero, plane / outputs, channel, finish);
-    }
-  });
-}
-
-// Short rows are finished several at a time.
-void IntegerConvolution::RunPlane(const void* x, int x_zero_point, const void* w, int w_zero_point,
-                                  int64_t image, int64_t channel, FinishFn finish) const {
-  const int64_t width = axes_[2].output;
-  const int64_t rows = axes_[0].output * axes_[1].output;
-  int32_t sums[kDirectChunk];
-  if (width > kDirectChunk) {
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t first = 0; first < width; first += kDirectChunk) {
-        const IndexRange chunk = {first, std::min(first + kDirectChunk, width)};
-        std::fill_n(sums, chunk.end - chunk.begin, 0);
-        AddRow(x, x_zero_point, w, w_zero_point, image, channel, row, chunk, sums);
-        finish(image, channel, row * width + first, chunk.end - chunk.begin, sums);
-      }
-    }
-    return;
-  }
-  const int64_t block = kDirectChunk / std::max<int64_t>(1, width);
-  for (int64_t first = 0; first < rows; first += block) {
-    const int64_t count = std::min(block, rows - first);
-    std::fill_n(sums, count * width, 0);
-    for (int64_t i = 0; i < count; ++i) {
-      AddRow(x, x_zero_point, w, w_zero_point, image, channel, first + i, {0, width},
-             sums + i * width);
-    }
-    finish(image, channel, first * width, count * width, sums);
-  }
-}
-
-// Adds to sums[i] what output position chunk.begin + i of one row comes to.
-void IntegerConvolution::AddRow(const void* x, int x_zero_point, const void* w, int w_zero_point,
-                                int64_t image, int64_t channel, int64_t row, IndexRange chunk,
-                                int32_t* sums) const {
-  const auto& [depth, height, width] = axes_;
-  const Source source = SourceOf();
-  const int64_t group = channel / shape_.outputs_per_group;
-  const int64_t base =
-      image * source.image_stride + group * shape_.channels_per_group * source.channel_stride;
-  const int64_t step = width.stride * source.position_stride;
-  const int64_t oh = row % height.output;
-  const int64_t od = row / height.output;
-  const IndexRange depth_taps = TapsInside(depth, od);
-  const IndexRange height_taps = TapsInside(height, oh);
-  RowTap taps[kTapBlock];
-  int64_t count = 0;
-  const auto flush = [&] {
-    AddRowTaps(x_type_, x, step, x_zero_point, taps, count, sums);
-    count = 0;
-  };
-  for (int64_t c = 0; c < shape_.channels_per_group; ++c) {
-    for (int64_t kd = depth_taps.begin; kd < depth_taps.end; ++kd) {
-      for (int64_t kh = height_taps.begin; kh < height_taps.end; ++kh) {
-        const int64_t id = depth.start(od) + kd * depth.dilation;
-        const int64_t ih = height.start(oh) + kh * height.dilation;
-        const int64_t x_row = base + c * source.channel_stride +
-                              (id * height.input + ih) * width.input * source.position_stride;
-        const int64_t w_row =
-            channel * filter_ + ((c * depth.kernel + kd) * height.kernel + kh) * width.kernel;
-        for (int64_t kw = 0; kw < width.kernel; ++kw) {
-          const IndexRange& inside = width_inside_[kw];
-          const int64_t begin = std::max(chunk.begin, inside.begin);
-          const int64_t end = std::min(chunk.end, inside.end);
-          if (begin >= end) continue;
-          const int64_t at = width.start(chunk.begin) + kw * width.dilation;
-          taps[count++] = {x_row + at * source.position_stride, begin - chunk.begin,
-                           end - chunk.begin, LoadByte(w_type_, w, w_row + kw) - w_zero_point};
-          if (count == kTapBlock) flush();
-        }
-      }
-    }
-  }
-  flush();
 }
 
 }  // namespace inferd::engine

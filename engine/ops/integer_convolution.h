@@ -47,7 +47,12 @@ class IntegerConvolution {
   void Run(KernelContext& context, void* workspace, FinishFn finish) const;
 
  private:
-  struct Source;
+  // Where the elements of X are: those of neighbouring positions are position_stride apart.
+  struct Source {
+    int64_t image_stride;
+    int64_t channel_stride;
+    int64_t position_stride;
+  };
 
   absl::Status Pack(const NodeSpec& spec);
   void PlanTiles(int threads);
@@ -58,6 +63,9 @@ class IntegerConvolution {
                   int64_t count, int16_t* columns) const;
   void RunDirect(KernelContext& context, const void* x, int x_zero_point, const void* w,
                  const void* w_zero_point, FinishFn finish) const;
+  void PlanPaddedRows();
+  void RunPaddedPlane(const void* x, int x_zero_point, const void* w, int w_zero_point,
+                      int64_t image, int64_t channel, FinishFn finish) const;
   void RunPlane(const void* x, int x_zero_point, const void* w, int w_zero_point, int64_t image,
                 int64_t channel, FinishFn finish) const;
   void AddRow(const void* x, int x_zero_point, const void* w, int w_zero_point, int64_t image,
@@ -74,6 +82,7 @@ class IntegerConvolution {
   int64_t depth_ = 0;          // the same, padded to whole vectors
   int64_t positions_ = 0;      // of one output plane
   bool direct_ = false;        // few outputs per group: gathering inputs would cost the most
+  int64_t padded_rows_ = 0;    // rows direct computes together in one padded plane; 0: row by row
   // Otherwise the work is one item per image, group, tile of positions and part of the channels.
   int64_t tile_ = 0;
   int64_t tiles_ = 0;

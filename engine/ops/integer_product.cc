@@ -84,6 +84,29 @@ __attribute__((always_inline)) inline void AddAnyTaps(bool is_signed, const void
   }
 }
 
+// Sums stay in registers over the taps.
+__attribute__((always_inline)) inline void AddPlane(const int16_t* plane, const PlaneTap* taps,
+                                                    int64_t tap_count, int64_t count,
+                                                    int32_t* sums) {
+  constexpr int64_t kBlock = 32;
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    int32_t block[kBlock];
+    for (int64_t j = 0; j < kBlock; ++j) block[j] = sums[i + j];
+    for (int64_t t = 0; t < tap_count; ++t) {
+      const int16_t* x = plane + taps[t].offset + i;
+      const int weight = taps[t].weight;
+      for (int64_t j = 0; j < kBlock; ++j) block[j] += weight * x[j];
+    }
+    for (int64_t j = 0; j < kBlock; ++j) sums[i + j] = block[j];
+  }
+  for (int64_t t = 0; t < tap_count; ++t) {
+    const int16_t* x = plane + taps[t].offset;
+    for (int64_t j = i; j < count; ++j) sums[j] += taps[t].weight * x[j];
+  }
+}
+
+using AddPlaneFn = void (*)(const int16_t*, const PlaneTap*, int64_t, int64_t, int32_t*);
 using AddFn = void (*)(bool, const void*, int64_t, int, const RowTap*, int64_t, int32_t*);
 using MultiplyFn = void (*)(const int16_t*, int64_t, const int16_t*, int64_t, int64_t, int32_t*,
                             int64_t);
@@ -98,7 +121,17 @@ void AddBaseline(bool is_signed, const void* source, int64_t stride, int zero_po
   AddAnyTaps(is_signed, source, stride, zero_point, taps, tap_count, sums);
 }
 
+void AddPlaneBaseline(const int16_t* plane, const PlaneTap* taps, int64_t tap_count, int64_t count,
+                      int32_t* sums) {
+  AddPlane(plane, taps, tap_count, count, sums);
+}
+
 #if INFERD_DISPATCH_X86
+__attribute__((target("avx2"))) void AddPlaneAvx2(const int16_t* plane, const PlaneTap* taps,
+                                                  int64_t tap_count, int64_t count, int32_t* sums) {
+  AddPlane(plane, taps, tap_count, count, sums);
+}
+
 __attribute__((target("avx2"))) void AddAvx2(bool is_signed, const void* source, int64_t stride,
                                              int zero_point, const RowTap* taps, int64_t tap_count,
                                              int32_t* sums) {
@@ -136,6 +169,13 @@ AddFn BestAdd() {
   return AddBaseline;
 }
 
+AddPlaneFn BestAddPlane() {
+#if INFERD_DISPATCH_X86
+  if (__builtin_cpu_supports("avx2")) return AddPlaneAvx2;
+#endif
+  return AddPlaneBaseline;
+}
+
 template <typename T>
 void Widen(const T* source, int64_t stride, int64_t count, int zero_point, int16_t* target) {
   if (stride == 1) {
@@ -171,6 +211,12 @@ void AddRowTaps(ElementType type, const void* source, int64_t stride, int zero_p
                 const RowTap* taps, int64_t tap_count, int32_t* sums) {
   static const AddFn best = BestAdd();
   best(type == ElementType::kInt8, source, stride, zero_point, taps, tap_count, sums);
+}
+
+void AddPlaneTaps(const int16_t* plane, const PlaneTap* taps, int64_t tap_count, int64_t count,
+                  int32_t* sums) {
+  static const AddPlaneFn best = BestAddPlane();
+  best(plane, taps, tap_count, count, sums);
 }
 
 int LoadByte(ElementType type, const void* source, int64_t index) {

@@ -39,6 +39,16 @@ struct RowTap {
 void AddRowTaps(ElementType type, const void* source, int64_t stride, int zero_point,
                 const RowTap* taps, int64_t tap_count, int32_t* sums);
 
+// One tap of a filter over a whole plane: what is added to sum i is weight * plane[offset + i].
+struct PlaneTap {
+  int64_t offset;
+  int weight;
+};
+
+// Adds all taps to sums[0, count); sums wrap at 32 bits.
+void AddPlaneTaps(const int16_t* plane, const PlaneTap* taps, int64_t tap_count, int64_t count,
+                  int32_t* sums);
+
 // Element `index` of an int8 or uint8 buffer.
 int LoadByte(ElementType type, const void* source, int64_t index);
 

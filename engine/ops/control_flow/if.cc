@@ -21,8 +21,7 @@ absl::Status Infer(InferenceContext& context) {
   const int captures = NumCaptures(node, node.num_inputs() - 1);
   RETURN_IF_ERROR(ExpectBodyInputs(*then_branch, "then_branch", captures));
   RETURN_IF_ERROR(ExpectBodyInputs(*else_branch, "else_branch", captures));
-  if (then_branch->outputs().size() != else_branch->outputs().size() ||
-      then_branch->outputs().size() < outputs) {
+  if (then_branch->outputs().size() != outputs || else_branch->outputs().size() != outputs) {
     return absl::InvalidArgumentError(absl::StrCat(
         "it has ", outputs, " outputs, graph 'then_branch' ", then_branch->outputs().size(),
         " and graph 'else_branch' ", else_branch->outputs().size(), "; expected one number"));

@@ -37,7 +37,7 @@ absl::StatusOr<LoopForm> FormOf(const Node& node) {
   RETURN_IF_ERROR(ExpectBodyInputs(*form.body, "body", inputs));
   const int outputs = static_cast<int>(form.body->outputs().size());
   form.stacked = outputs - 1 - form.carried;
-  if (form.stacked < 0 || node.num_outputs() > form.carried + form.stacked) {
+  if (form.stacked < 0 || node.num_outputs() != form.carried + form.stacked) {
     return absl::InvalidArgumentError(absl::StrCat(
         "graph 'body' has ", outputs, " outputs, expected the condition, ", form.carried,
         " carried values and the scan outputs of a node with ", node.num_outputs(), " outputs"));

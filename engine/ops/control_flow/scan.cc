@@ -50,7 +50,7 @@ absl::StatusOr<ScanForm> FormOf(const Node& node) {
   form.states = given - form.scanned;
   RETURN_IF_ERROR(ExpectBodyInputs(*form.body, "body", node.num_inputs()));
   form.stacked = static_cast<int>(form.body->outputs().size()) - form.states;
-  if (form.stacked < 0 || node.num_outputs() > form.states + form.stacked) {
+  if (form.stacked < 0 || node.num_outputs() != form.states + form.stacked) {
     return absl::InvalidArgumentError(absl::StrCat(
         "graph 'body' has ", form.body->outputs().size(), " outputs, expected ", form.states,
         " states and the scan outputs of a node with ", node.num_outputs(), " outputs"));
@@ -59,6 +59,13 @@ absl::StatusOr<ScanForm> FormOf(const Node& node) {
   RETURN_IF_ERROR(ReadList(node, "scan_input_directions", form.scanned, &form.input_directions));
   RETURN_IF_ERROR(ReadList(node, "scan_output_axes", form.stacked, &form.output_axes));
   RETURN_IF_ERROR(ReadList(node, "scan_output_directions", form.stacked, &form.output_directions));
+  for (const std::vector<int64_t>* directions : {&form.input_directions, &form.output_directions}) {
+    for (int64_t direction : *directions) {
+      if (direction == 0 || direction == 1) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("a scan direction is ", direction, ", expected 0 (forward) or 1 (reverse)"));
+    }
+  }
   return form;
 }
 

@@ -30,8 +30,7 @@ absl::StatusOr<PaddingForm> ResolvePaddingForm(const Shape& mask, const Attentio
       break;
     case 4:
       return absl::UnimplementedError(
-          absl::StrCat(name, " of shape ", mask.ToString(),
-                       ": masks of rank 4 are not supported, as on the CPU nowhere"));
+          absl::StrCat(name, " of shape ", mask.ToString(), ": masks of rank 4 are not supported"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat(name, " has shape ", mask.ToString(), ", expected [", batch, "], [", 2 * batch,

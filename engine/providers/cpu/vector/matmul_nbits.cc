@@ -1,6 +1,5 @@
-// com.microsoft.MatMulNBits of 4-bit weights in float. A few rows of A are multiplied with the
-// packed weights as they lie, which are then read at the speed of memory; for more rows weights
-// are dequantized into the first-level cache first, once for all of them.
+// com.microsoft.MatMulNBits of 4-bit weights in float, multiplied as they lie: a single row of A is
+// bound by reading them, and they are an eighth of floats.
 #include "engine/providers/cpu/vector/matmul_nbits.h"
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "engine/ops/microsoft/block_quantized.h"
 #include "engine/ops/op_def.h"
 #include "engine/providers/cpu/candidate_table.h"
-#include "engine/providers/cpu/vector/kernels.h"
 #include "engine/providers/cpu/vector/nibbles.h"
 #include "engine/status_macros.h"
 
@@ -23,7 +21,9 @@ namespace {
 enum Input { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
 
 constexpr int kBits = 4;
-constexpr int64_t kFewRows = 8;
+constexpr int64_t kRows = 256;   // of A, prepared at a time
+constexpr int64_t kColumns = 8;  // whose packed weights fit in the first-level cache with a row
+constexpr int64_t kSpan = 128;   // blocks multiplied at a time; whole chunks, whatever their size
 
 struct Geometry {
   int64_t rows, k, n, block, blocks;
@@ -59,46 +59,40 @@ class MatMulNBitsKernel final : public Kernel {
   explicit MatMulNBitsKernel(const Geometry& geometry) : g_(geometry) {}
 
   size_t workspace_bytes() const override {
-    return g_.rows > kFewRows ? 0 : g_.rows * g_.padded() * sizeof(float);
+    return std::min(kRows, g_.rows) * g_.padded() * sizeof(float);
   }
 
   absl::Status Run(KernelContext& context) const override {
-    const int64_t grain = std::max<int64_t>(kTile, 65536 / g_.k / kTile * kTile);
-    if (g_.rows > kFewRows) {
-      context.threads().ParallelFor(g_.n, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t c = begin; c < end; c += kTile) {
-          MultiplyTile(context, c, std::min(kTile, end - c));
+    const int64_t grain = std::max<int64_t>(kColumns, 65536 / g_.k / kColumns * kColumns);
+    for (int64_t row = 0; row < g_.rows; row += kRows) {
+      const int64_t rows = std::min(kRows, g_.rows - row);
+      context.threads().ParallelFor(rows, 8, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          PrepareRow(context.input(kA).as<float>() + (row + r) * g_.k, permuted(context, r));
         }
       });
-      return absl::OkStatus();
+      float* y = context.output(0).as<float>() + row * g_.n;
+      context.threads().ParallelFor(g_.n, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t c = begin; c < end; c += kColumns) {
+          MultiplyTile(context, rows, c, std::min(kColumns, end - c), y + c);
+        }
+      });
     }
-    PrepareRows(context);
-    context.threads().ParallelFor(g_.n, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; ++c) MultiplyColumn(context, c);
-    });
     return absl::OkStatus();
   }
 
  private:
-  static constexpr int64_t kTile = 8;     // columns dequantized at a time
-  static constexpr int64_t kChunk = 512;  // weights of each
-
   float* permuted(KernelContext& context, int64_t row) const {
     return static_cast<float*>(context.workspace()) + row * g_.padded();
   }
 
-  // Rows of A in the order of DotNibbles, zeros behind K. What is left of whole chunks stays in
-  // order.
-  void PrepareRows(KernelContext& context) const {
+  // A row in the order of DotNibbles, zeros behind K. What is left of whole chunks stays in order.
+  void PrepareRow(const float* a, float* x) const {
     const int64_t whole = g_.padded() / 64 * 64;
-    for (int64_t r = 0; r < g_.rows; ++r) {
-      const float* a = context.input(kA).as<float>() + r * g_.k;
-      float* x = permuted(context, r);
-      for (int64_t i = 0; i < g_.padded(); ++i) {
-        const int64_t in_chunk = i % 64;
-        const int64_t at = i < whole ? i - in_chunk + in_chunk % 8 * 8 + in_chunk / 8 : i;
-        x[at] = i < g_.k ? a[i] : 0.0f;
-      }
+    for (int64_t i = 0; i < g_.padded(); ++i) {
+      const int64_t in_chunk = i % 64;
+      const int64_t at = i < whole ? i - in_chunk + in_chunk % 8 * 8 + in_chunk / 8 : i;
+      x[at] = i < g_.k ? a[i] : 0.0f;
     }
   }
 
@@ -116,69 +110,37 @@ class MatMulNBitsKernel final : public Kernel {
     return context.has_input(kBias) ? context.input(kBias).as<float>()[column] : 0.0f;
   }
 
-  void MultiplyColumn(KernelContext& context, int64_t column) const {
+  // Column `column + c` of row r at y[r * n + c].
+  void MultiplyTile(KernelContext& context, int64_t rows, int64_t column, int64_t columns,
+                    float* y) const {
+    const DotNibblesLoop dot = DotNibbles();
     const uint8_t* weights = context.input(kB).as<uint8_t>() + column * g_.row_bytes();
     const float* scales = context.input(kScales).as<float>() + column * g_.blocks;
-    const DotNibblesLoop dot = DotNibbles();
-    float sums[kFewRows];
-    std::fill_n(sums, g_.rows, Bias(context, column));
-    // Zero points of so many blocks at a time, which are whole chunks.
-    constexpr int64_t kSpan = 128;
-    float zeros[kSpan];
+    float zeros[kColumns][kSpan];
     for (int64_t first = 0; first < g_.blocks; first += kSpan) {
       const int64_t count = std::min(kSpan, g_.blocks - first);
-      for (int64_t b = 0; b < count; ++b) zeros[b] = ZeroPoint(context, column, first + b);
       const int64_t begin = first * g_.block, chunks = count * g_.block / 64;
-      for (int64_t r = 0; r < g_.rows; ++r) {
-        sums[r] += dot(permuted(context, r) + begin, weights + begin / 2, scales + first, zeros,
-                       chunks, g_.block);
-      }
       // Blocks of 16 or 32 behind the last whole chunk.
-      for (int64_t b = chunks * 64 / g_.block; b < count; ++b) {
-        float block[32];
-        const int64_t at = (first + b) * g_.block;
-        DequantizeRun(weights + at / 2, g_.block, kBits, scales[first + b], zeros[b], block);
-        for (int64_t r = 0; r < g_.rows; ++r) {
-          const float* x = permuted(context, r) + at;
-          for (int64_t i = 0; i < g_.block; ++i) sums[r] += x[i] * block[i];
-        }
-      }
-    }
-    float* y = context.output(0).as<float>() + column;
-    for (int64_t r = 0; r < g_.rows; ++r) y[r * g_.n] = sums[r];
-  }
-
-  void MultiplyTile(KernelContext& context, int64_t column, int64_t columns) const {
-    alignas(64) float buffer[kTile * kChunk];
-    const VectorKernels& vectors = Vectors();
-    for (int64_t first = 0; first < g_.k; first += kChunk) {
-      const int64_t count = std::min(kChunk, g_.k - first);
+      const int64_t tail = count * g_.block - chunks * 64;
+      float rest[kColumns][64];
       for (int64_t c = 0; c < columns; ++c) {
-        Dequantize(context, column + c, first, count, buffer + c * kChunk);
-      }
-      for (int64_t r = 0; r < g_.rows; ++r) {
-        float* y = context.output(0).as<float>() + r * g_.n + column;
-        float products[kTile];
-        vectors.dot_rows(context.input(kA).as<float>() + r * g_.k + first, buffer, kChunk, columns,
-                         count, products);
-        for (int64_t c = 0; c < columns; ++c) {
-          y[c] = (first == 0 ? Bias(context, column + c) : y[c]) + products[c];
+        for (int64_t b = 0; b < count; ++b) zeros[c][b] = ZeroPoint(context, column + c, first + b);
+        for (int64_t i = 0; i < tail; i += g_.block) {
+          const int64_t b = (chunks * 64 + i) / g_.block;
+          DequantizeRun(weights + c * g_.row_bytes() + (begin + chunks * 64 + i) / 2, g_.block,
+                        kBits, scales[c * g_.blocks + first + b], zeros[c][b], rest[c] + i);
         }
       }
-    }
-  }
-
-  // Weights [first, first + count) of a column; first is a multiple of kChunk.
-  void Dequantize(KernelContext& context, int64_t column, int64_t first, int64_t count,
-                  float* out) const {
-    const uint8_t* weights = context.input(kB).as<uint8_t>() + column * g_.row_bytes() + first / 2;
-    const float* scales = context.input(kScales).as<float>() + column * g_.blocks;
-    for (int64_t i = 0; i < count;) {
-      const int64_t block = (first + i) / g_.block;
-      const int64_t run = std::min(count, (block + 1) * g_.block - first) - i;
-      DequantizeRun(weights + i / 2, run, kBits, scales[block], ZeroPoint(context, column, block),
-                    out + i);
-      i += run;
+      for (int64_t r = 0; r < rows; ++r) {
+        const float* x = permuted(context, r) + begin;
+        for (int64_t c = 0; c < columns; ++c) {
+          float sum = first == 0 ? Bias(context, column + c) : y[r * g_.n + c];
+          sum += dot(x, weights + c * g_.row_bytes() + begin / 2, scales + c * g_.blocks + first,
+                     zeros[c], chunks, g_.block);
+          for (int64_t i = 0; i < tail; ++i) sum += x[chunks * 64 + i] * rest[c][i];
+          y[r * g_.n + c] = sum;
+        }
+      }
     }
   }
 
