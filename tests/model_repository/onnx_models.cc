@@ -57,6 +57,26 @@ std::string AddModel(const Dims& dims, float constant) {
   return Unary("Add", dims, &c);
 }
 
+std::string QuantizingModel(const Dims& dims) {
+  onnx::ModelProto model = NewModel();
+  onnx::GraphProto* graph = model.mutable_graph();
+  SetType(graph->add_input(), "x", dims);
+  SetType(graph->add_output(), "y", dims);
+  onnx::TensorProto* scale = graph->add_initializer();
+  scale->set_name("scale");
+  scale->set_data_type(onnx::TensorProto::FLOAT);
+  scale->add_float_data(0.125f);
+  onnx::NodeProto* quantize = graph->add_node();
+  quantize->set_op_type("QuantizeLinear");
+  for (const char* name : {"x", "scale"}) quantize->add_input(name);
+  quantize->add_output("q");
+  onnx::NodeProto* dequantize = graph->add_node();
+  dequantize->set_op_type("DequantizeLinear");
+  for (const char* name : {"q", "scale"}) dequantize->add_input(name);
+  dequantize->add_output("y");
+  return model.SerializeAsString();
+}
+
 std::string CumSumModel(const Dims& dims) {
   onnx::TensorProto axis;
   axis.set_name("axis");

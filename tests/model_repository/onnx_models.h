@@ -14,6 +14,8 @@ using Dims = std::vector<int64_t>;
 std::string AddModel(const Dims& dims, float constant);
 // y = CumSum(x, axis 0): rows of a batch influence each other.
 std::string CumSumModel(const Dims& dims);
+// y = x quantized to steps of 1/8 and back.
+std::string QuantizingModel(const Dims& dims);
 // An operator nobody has.
 std::string UnsupportedModel();
 

@@ -40,7 +40,10 @@ class OffContext final : public engine::Context {
 class VerifyPlanTest : public ::testing::Test {
  protected:
   VerifyPlanTest() : path_(absl::StrCat(::testing::TempDir(), "/verify_plan_test.onnx")) {
-    std::ofstream(path_, std::ios::binary) << AddModel({-1, 4}, 3);
+    Use(AddModel({-1, 4}, 3));
+  }
+  void Use(const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary) << bytes;
     model_ = *engine::Model::Load(path_, {});
   }
   absl::StatusOr<std::string> VerifyWithError(float error) {
@@ -64,6 +67,12 @@ TEST_F(VerifyPlanTest, AWrongPlanIsNamed) {
   const auto verified = VerifyWithError(0.1f);
   EXPECT_EQ(verified.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(verified.status().message(), HasSubstr("the optimized plan is wrong: output \"y\""));
+}
+
+TEST_F(VerifyPlanTest, AStepOfAQuantizedNetworkIsNoFault) {
+  Use(QuantizingModel({-1, 4}));
+  EXPECT_TRUE(VerifyWithError(0.125f).ok());
+  EXPECT_EQ(VerifyWithError(4.0f).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(VerifyPlanTest, AFailureOfOneSideIsAFault) {
