@@ -79,7 +79,10 @@ NETWORKS = {
         lambda b: {"x": _floats(2, 6, 8), "index": torch.tensor([1, 5, 2])}, False),
 }
 # The first opset of the old exporter that has what the network needs.
-OLDEST = {"graph": 16, "spatial_transformer": 20}
+OLDEST = {
+    "bert": 14, "detector": 14, "diffusion": 14, "encoder": 14, "gpt": 14, "graph": 16,
+    "spatial_transformer": 20, "swin": 14, "tensor_ops": 13, "vit": 14,
+}
 FAST = ("resnet", "vit", "bert", "llama", "lstm", "unet", "detector")
 SCRIPT_OPSETS = (11, 13, 17, 20)
 DYNAMO_OPSETS = (18, 21, 23)

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/parsed_attributes.h"
 #include "engine/ops/all_ops.h"
 #include "engine/ops/op_def.h"
 #include "engine/status_macros.h"
@@ -68,23 +69,36 @@ struct KeyEqual {
 };
 
 template <typename K, typename V>
-std::unique_ptr<Kernel> MakeEncoder(const Tensor& keys, const Tensor& values,
-                                    const Attributes& attributes) {
+struct Encoder {
   absl::flat_hash_map<K, V, KeyHash<K>, KeyEqual<K>> table;
-  // A repeated key keeps its last value.
-  for (int64_t i = 0; i < keys.num_elements(); ++i) {
-    table.insert_or_assign(keys.data<K>()[i], values.data<V>()[i]);
-  }
-  return MakeKernel(
-      [table = std::move(table), fallback = DefaultValue<V>(attributes)](KernelContext& context) {
-        const TensorView& x = context.input(0);
-        const int64_t count = x.num_elements();
-        for (int64_t i = 0; i < count; ++i) {
-          const auto it = table.find(x.as<K>()[i]);
-          context.output(0).as<V>()[i] = it == table.end() ? fallback : it->second;
-        }
-        return absl::OkStatus();
-      });
+  V fallback;
+};
+
+template <typename K, typename V>
+absl::StatusOr<std::unique_ptr<Kernel>> MakeEncoder(const NodeSpec& spec, const Tensor& keys,
+                                                    const Tensor& values) {
+  const auto parse = [&](const Attributes& attributes) -> absl::StatusOr<Encoder<K, V>> {
+    Encoder<K, V> encoder;
+    encoder.fallback = DefaultValue<V>(attributes);
+    // A repeated key keeps its last value.
+    for (int64_t i = 0; i < keys.num_elements(); ++i) {
+      encoder.table.insert_or_assign(keys.data<K>()[i], values.data<V>()[i]);
+    }
+    return encoder;
+  };
+  absl::StatusOr<std::shared_ptr<const Encoder<K, V>>> parsed =
+      ParseAttributesOnce<Encoder<K, V>>(spec, parse);
+  if (!parsed.ok()) return parsed.status();
+  return MakeKernel([encoder = *std::move(parsed)](KernelContext& context) {
+    const K* x = context.input(0).as<K>();
+    V* y = context.output(0).as<V>();
+    const int64_t count = context.input(0).num_elements();
+    for (int64_t i = 0; i < count; ++i) {
+      const auto it = encoder->table.find(x[i]);
+      y[i] = it == encoder->table.end() ? encoder->fallback : it->second;
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Infer(InferenceContext& context) {
@@ -111,12 +125,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
         absl::StrCat("the keys are of type ", std::string(ElementTypeName(keys.type())),
                      ", the input of ", std::string(ElementTypeName(spec.input(0).type))));
   }
-  std::unique_ptr<Kernel> kernel;
+  absl::StatusOr<std::unique_ptr<Kernel>> kernel = absl::InternalError("no encoder was made");
   DispatchType<std::string, int64_t, float, int32_t, int16_t, double>(
       keys.type(), [&]<typename K>() {
         DispatchType<std::string, int64_t, float, int32_t, int16_t, double>(
-            values.type(),
-            [&]<typename V>() { kernel = MakeEncoder<K, V>(keys, values, attributes); });
+            values.type(), [&]<typename V>() { kernel = MakeEncoder<K, V>(spec, keys, values); });
       });
   return kernel;
 }

@@ -88,8 +88,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(spec.attributes()));
   // Published models declare fewer features than they have coefficients for; ONNX Runtime reads
   // the first of them, and what it answers is what such a model means.
-  ASSIGN_OR_RETURN(LinearModel model, ReadLinearModel(spec.attributes(), table.features,
-                                                      outputs.sums, SurplusCoefficients::kIgnore));
+  ASSIGN_OR_RETURN(LinearModel model, ReadLinearModel(spec, table.features, outputs.sums,
+                                                      SurplusCoefficients::kIgnore));
   RETURN_IF_ERROR(CheckOutputShape(spec, 1, Shape{table.rows, outputs.scores()}));
   std::unique_ptr<Kernel> kernel;
   DispatchType<float, double, int32_t, int64_t>(spec.input(0).type, [&]<typename T>() {

@@ -1,15 +1,26 @@
 #include "engine/ops/ml/linear_model.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine/kernel/kernel.h"
+#include "engine/kernel/parsed_attributes.h"
+#include "engine/status_macros.h"
 
 namespace inferd::engine {
 
-absl::StatusOr<LinearModel> ReadLinearModel(const Attributes& attributes, int64_t features,
-                                            int64_t outputs, SurplusCoefficients surplus) {
-  LinearModel m{features, outputs, attributes.GetFloats("coefficients"),
-                attributes.GetFloats("intercepts")};
-  const int64_t coefficients = static_cast<int64_t>(m.coefficients.size());
-  const int64_t intercepts = static_cast<int64_t>(m.intercepts.size());
+namespace {
+
+absl::StatusOr<LinearWeights> ReadWeights(const Attributes& attributes) {
+  return LinearWeights{attributes.GetFloats("coefficients"), attributes.GetFloats("intercepts")};
+}
+
+}  // namespace
+
+absl::StatusOr<LinearModel> ReadLinearModel(const NodeSpec& spec, int64_t features, int64_t outputs,
+                                            SurplusCoefficients surplus) {
+  LinearModel m{features, outputs, nullptr};
+  ASSIGN_OR_RETURN(m.weights, ParseAttributesOnce<LinearWeights>(spec, ReadWeights));
+  const int64_t coefficients = static_cast<int64_t>(m.weights->coefficients.size());
+  const int64_t intercepts = static_cast<int64_t>(m.weights->intercepts.size());
   const bool fit = outputs >= 1 && coefficients / outputs >= features &&
                    (coefficients == outputs * features || surplus == SurplusCoefficients::kIgnore);
   if (!fit) {

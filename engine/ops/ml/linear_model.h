@@ -2,23 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "engine/ir/attribute.h"
 
 namespace inferd::engine {
+
+struct NodeSpec;  // engine/kernel/kernel.h
+
+struct LinearWeights {
+  std::vector<float> coefficients;
+  std::vector<float> intercepts;  // one per output, or none
+};
 
 // scores[k] = sum(coefficients[k * features + f] * row[f]) + intercepts[k].
 struct LinearModel {
   int64_t features = 0;
   int64_t outputs = 0;
-  std::vector<float> coefficients;
-  std::vector<float> intercepts;  // one per output, or none
+  std::shared_ptr<const LinearWeights> weights;  // of all plans of the node
 
   template <typename T>
   void Score(const T* row, absl::Span<double> scores) const {
+    const float* coefficients = weights->coefficients.data();
+    const std::vector<float>& intercepts = weights->intercepts;
     for (int64_t k = 0; k < outputs; ++k) {
       double sum = 0;
       for (int64_t f = 0; f < features; ++f) {
@@ -33,7 +41,7 @@ struct LinearModel {
 enum class SurplusCoefficients : uint8_t { kRefuse, kIgnore };
 
 // From the attributes coefficients and intercepts. INVALID_ARGUMENT where their counts do not fit.
-absl::StatusOr<LinearModel> ReadLinearModel(const Attributes& attributes, int64_t features,
-                                            int64_t outputs, SurplusCoefficients surplus);
+absl::StatusOr<LinearModel> ReadLinearModel(const NodeSpec& spec, int64_t features, int64_t outputs,
+                                            SurplusCoefficients surplus);
 
 }  // namespace inferd::engine

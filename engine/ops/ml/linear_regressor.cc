@@ -57,8 +57,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   ASSIGN_OR_RETURN(const TableShape table, AsTable(spec.input(0).shape));
   ASSIGN_OR_RETURN(const int64_t targets, NumTargets(spec.attributes()));
   ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(spec.attributes()));
-  ASSIGN_OR_RETURN(LinearModel model, ReadLinearModel(spec.attributes(), table.features, targets,
-                                                      SurplusCoefficients::kRefuse));
+  ASSIGN_OR_RETURN(LinearModel model,
+                   ReadLinearModel(spec, table.features, targets, SurplusCoefficients::kRefuse));
   RETURN_IF_ERROR(CheckOutputShape(spec, 0, Shape{table.rows, targets}));
   std::unique_ptr<Kernel> kernel;
   DispatchType<float, double, int32_t, int64_t>(spec.input(0).type, [&]<typename T>() {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/parsed_attributes.h"
 #include "engine/ops/all_ops.h"
 #include "engine/ops/ml/class_labels.h"
 #include "engine/ops/ml/pairwise_coupling.h"
@@ -102,11 +103,12 @@ absl::Status ReadVectors(const Attributes& a, Machine* m) {
     }
     m->first.push_back(m->vectors += n);
   }
-  if (values % m->vectors != 0 || values / m->vectors != m->features) {
+  if (values % m->vectors != 0) {
     return absl::InvalidArgumentError(absl::StrCat("attribute support_vectors has ", values,
-                                                   " values, expected ", m->vectors, " vectors of ",
-                                                   m->features, " features"));
+                                                   " values, which are no ", m->vectors,
+                                                   " vectors of one length"));
   }
+  m->features = values / m->vectors;
   RETURN_IF_ERROR(CheckCount("coefficients", coefficients, (classes - 1) * m->vectors));
   RETURN_IF_ERROR(CheckCount("rho", static_cast<int64_t>(m->rho.size()), m->outline.pairs()));
   if (!m->outline.probabilities) return absl::OkStatus();
@@ -116,12 +118,11 @@ absl::Status ReadVectors(const Attributes& a, Machine* m) {
   return CheckCount("prob_b", static_cast<int64_t>(m->prob_b.size()), m->outline.pairs());
 }
 
-absl::StatusOr<Machine> ReadMachine(const Attributes& a, int64_t features) {
+absl::StatusOr<Machine> ReadMachine(const Attributes& a) {
   Machine m;
   ASSIGN_OR_RETURN(m.outline, ReadOutline(a));
   ASSIGN_OR_RETURN(m.kernel, ReadSvmKernel(a));
   ASSIGN_OR_RETURN(m.transform, ReadPostTransform(a));
-  m.features = features;
   m.coefficients = a.GetFloats("coefficients");
   m.rho = a.GetFloats("rho");
   m.coefficients_are_positive =
@@ -131,11 +132,12 @@ absl::StatusOr<Machine> ReadMachine(const Attributes& a, int64_t features) {
     return m;
   }
   const int64_t coefficients = static_cast<int64_t>(m.coefficients.size());
-  if (coefficients % m.outline.classes() != 0 || coefficients / m.outline.classes() != features) {
+  if (coefficients % m.outline.classes() != 0) {
     return absl::InvalidArgumentError(absl::StrCat("attribute coefficients has ", coefficients,
-                                                   " values, expected ", m.outline.classes(),
-                                                   " classes times ", features, " features"));
+                                                   " values, expected as many for each of ",
+                                                   m.outline.classes(), " classes"));
   }
+  m.features = coefficients / m.outline.classes();
   if (m.rho.empty()) m.rho.push_back(0);
   return m;
 }
@@ -230,13 +232,13 @@ void Score(const Machine& m, Scratch& s) {
 template <typename T>
 class ClassifierKernel final : public Kernel {
  public:
-  ClassifierKernel(Machine machine, int64_t rows, int threads)
+  ClassifierKernel(std::shared_ptr<const Machine> machine, int64_t rows, int threads)
       : machine_(std::move(machine)),
         rows_(rows),
         parts_(std::min<int64_t>(rows, std::max(threads, 1))) {}
 
   size_t workspace_bytes() const override {
-    return parts_ * Scratch::Size(machine_.outline) * sizeof(double);
+    return parts_ * Scratch::Size(machine_->outline) * sizeof(double);
   }
 
   absl::Status Run(KernelContext& context) const override {
@@ -250,34 +252,40 @@ class ClassifierKernel final : public Kernel {
 
  private:
   void RunRows(KernelContext& context, int64_t part, int64_t begin, int64_t end) const {
-    const Outline& o = machine_.outline;
+    const Machine& m = *machine_;
+    const Outline& o = m.outline;
     Scratch scratch(o, static_cast<double*>(context.workspace()) + part * Scratch::Size(o));
     for (int64_t r = begin; r < end; ++r) {
-      const T* row = context.input(0).as<T>() + r * machine_.features;
+      const T* row = context.input(0).as<T>() + r * m.features;
       const int64_t winner =
-          o.pairwise ? DecidePairs(machine_, row, scratch) : DecideFeatures(machine_, row, scratch);
+          o.pairwise ? DecidePairs(m, row, scratch) : DecideFeatures(m, row, scratch);
       if (context.has_output(0)) o.labels.Write(winner, r, context.output(0));
       if (!context.has_output(1)) continue;
-      Score(machine_, scratch);
+      Score(m, scratch);
       float* z = context.output(1).as<float>() + r * o.scores();
       for (const double score : scratch.scores) *z++ = static_cast<float>(score);
     }
   }
 
-  Machine machine_;
+  std::shared_ptr<const Machine> machine_;
   int64_t rows_;
   int64_t parts_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   ASSIGN_OR_RETURN(const TableShape table, AsTable(spec.input(0).shape));
-  ASSIGN_OR_RETURN(Machine machine, ReadMachine(spec.attributes(), table.features));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Machine> machine,
+                   ParseAttributesOnce<Machine>(spec, ReadMachine));
+  if (table.features != machine->features) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input X has ", table.features, " features, expected ", machine->features));
+  }
   if (spec.has_output(1)) {
-    RETURN_IF_ERROR(CheckOutputShape(spec, 1, Shape{table.rows, machine.outline.scores()}));
+    RETURN_IF_ERROR(CheckOutputShape(spec, 1, Shape{table.rows, machine->outline.scores()}));
   }
   std::unique_ptr<Kernel> kernel;
   DispatchType<float, double, int32_t, int64_t>(spec.input(0).type, [&]<typename T>() {
-    kernel = std::make_unique<ClassifierKernel<T>>(std::move(machine), table.rows, spec.threads);
+    kernel = std::make_unique<ClassifierKernel<T>>(machine, table.rows, spec.threads);
   });
   return kernel;
 }

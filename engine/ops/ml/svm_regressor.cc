@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
+#include "engine/kernel/parsed_attributes.h"
 #include "engine/ops/all_ops.h"
 #include "engine/ops/ml/post_transform.h"
 #include "engine/ops/ml/svm_kernel.h"
@@ -32,11 +33,10 @@ struct Machine {
   PostTransform transform = PostTransform::kNone;
 };
 
-absl::StatusOr<Machine> ReadMachine(const Attributes& a, int64_t features) {
+absl::StatusOr<Machine> ReadMachine(const Attributes& a) {
   Machine m;
   ASSIGN_OR_RETURN(m.kernel, ReadSvmKernel(a));
   ASSIGN_OR_RETURN(m.transform, ReadPostTransform(a));
-  m.features = features;
   m.coefficients = a.GetFloats("coefficients");
   m.one_class = a.GetInt("one_class", 0) != 0;
   const std::vector<float> rho = a.GetFloats("rho");
@@ -51,20 +51,21 @@ absl::StatusOr<Machine> ReadMachine(const Attributes& a, int64_t features) {
     return absl::InvalidArgumentError(
         absl::StrCat("attribute n_supports is ", supports, ", expected 0 or more"));
   }
-  const int64_t expected = supports == 0 ? features : supports;
-  if (coefficients != expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute coefficients has ", coefficients, " values, expected ", expected,
-                     supports == 0 ? ", one for each feature" : ", one for each support vector"));
-  }
+  m.features = coefficients;
   if (supports == 0) return m;
+  if (coefficients != supports) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute coefficients has ", coefficients,
+                                                   " values, expected ", supports,
+                                                   ", one for each support vector"));
+  }
   m.vectors = a.GetFloats("support_vectors");
   const int64_t values = static_cast<int64_t>(m.vectors.size());
-  if (values % supports != 0 || values / supports != features) {
+  if (values % supports != 0) {
     return absl::InvalidArgumentError(absl::StrCat("attribute support_vectors has ", values,
-                                                   " values, expected ", supports, " vectors of ",
-                                                   features, " features"));
+                                                   " values, which are no ", supports,
+                                                   " vectors of one length"));
   }
+  m.features = values / supports;
   return m;
 }
 
@@ -88,16 +89,21 @@ double Predict(const Machine& m, const T* row) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   ASSIGN_OR_RETURN(const TableShape table, AsTable(spec.input(0).shape));
-  ASSIGN_OR_RETURN(Machine machine, ReadMachine(spec.attributes(), table.features));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Machine> machine,
+                   ParseAttributesOnce<Machine>(spec, ReadMachine));
+  if (table.features != machine->features) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input X has ", table.features, " features, expected ", machine->features));
+  }
   RETURN_IF_ERROR(CheckOutputShape(spec, 0, Shape{table.rows, 1}));
   std::unique_ptr<Kernel> kernel;
   DispatchType<float, double, int32_t, int64_t>(spec.input(0).type, [&]<typename T>() {
-    kernel = MakeKernel([machine = std::move(machine), rows = table.rows](KernelContext& context) {
+    kernel = MakeKernel([machine, rows = table.rows](KernelContext& context) {
       const T* x = context.input(0).as<T>();
       float* y = context.output(0).as<float>();
       context.threads().ParallelFor(rows, 1, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
-          y[r] = static_cast<float>(Predict(machine, x + r * machine.features));
+          y[r] = static_cast<float>(Predict(*machine, x + r * machine->features));
         }
       });
       return absl::OkStatus();
