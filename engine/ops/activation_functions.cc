@@ -8,6 +8,7 @@
 #include "engine/ops/scalar_functions.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
+#include "engine/ops/since.h"
 
 namespace inferd::engine {
 namespace {
@@ -99,20 +100,20 @@ void RegisterActivationOps(OpRegistry& registry) {
       Activation("Relu", 14, ReluReference, {}, type_sets::kFloats | type_sets::kSigned));
   registry.Register(Activation("LeakyRelu", 16, WithAlpha<scalar::LeakyRelu>, {"alpha"}));
   registry.Register(
-      Activation("ThresholdedRelu", 22, WithAlpha<scalar::ThresholdedRelu>, {"alpha"}));
+      Since(10, Activation("ThresholdedRelu", 22, WithAlpha<scalar::ThresholdedRelu>, {"alpha"})));
   registry.Register(Activation("Elu", 22, WithAlpha<scalar::Elu>, {"alpha"}));
-  OpDef celu = Activation("Celu", 12, WithAlpha<scalar::Celu>, {"alpha"});
+  OpDef celu = Since(12, Activation("Celu", 12, WithAlpha<scalar::Celu>, {"alpha"}));
   celu.infer = InferCelu;
   registry.Register(std::move(celu));
   registry.Register(Activation("Selu", 22, SeluReference, {"alpha", "gamma"}));
   registry.Register(Activation("Sigmoid", 13, Plain<scalar::Sigmoid>));
   registry.Register(Activation("HardSigmoid", 22, HardSigmoidReference, {"alpha", "beta"}));
-  registry.Register(Activation("HardSwish", 22, Plain<scalar::HardSwish>));
+  registry.Register(Since(14, Activation("HardSwish", 22, Plain<scalar::HardSwish>)));
   registry.Register(Activation("Softplus", 22, Plain<scalar::Softplus>));
   registry.Register(Activation("Softsign", 22, Plain<scalar::Softsign>));
-  registry.Register(Activation("Mish", 22, Plain<scalar::Mish>));
-  registry.Register(Activation("Swish", 24, WithAlpha<scalar::Swish>, {"alpha"}));
-  OpDef gelu = Activation("Gelu", 20, GeluReference);
+  registry.Register(Since(18, Activation("Mish", 22, Plain<scalar::Mish>)));
+  registry.Register(Since(24, Activation("Swish", 24, WithAlpha<scalar::Swish>, {"alpha"})));
+  OpDef gelu = Since(20, Activation("Gelu", 20, GeluReference));
   gelu.attributes = {{"approximate", AttributeSpec::Kind::kString}};
   gelu.infer = InferGelu;
   registry.Register(std::move(gelu));

@@ -5,6 +5,7 @@
 #include "engine/ops/scalar_functions.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
+#include "engine/ops/since.h"
 
 namespace inferd::engine {
 namespace {
@@ -35,9 +36,11 @@ void RegisterComparisonOps(OpRegistry& registry) {
                                kNumeric | ElementTypeSet{ElementType::kBool, ElementType::kString},
                                Reference<scalar::Equal, bool, std::string>));
   registry.Register(Comparison("Greater", 13, kNumeric, Reference<scalar::Greater>));
-  registry.Register(Comparison("GreaterOrEqual", 16, kNumeric, Reference<scalar::GreaterOrEqual>));
+  registry.Register(
+      Since(12, Comparison("GreaterOrEqual", 16, kNumeric, Reference<scalar::GreaterOrEqual>)));
   registry.Register(Comparison("Less", 13, kNumeric, Reference<scalar::Less>));
-  registry.Register(Comparison("LessOrEqual", 16, kNumeric, Reference<scalar::LessOrEqual>));
+  registry.Register(
+      Since(12, Comparison("LessOrEqual", 16, kNumeric, Reference<scalar::LessOrEqual>)));
 }
 
 }  // namespace inferd::engine

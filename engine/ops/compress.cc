@@ -73,6 +73,7 @@ void RegisterCompressOps(OpRegistry& registry) {
   registry.Register(
       {.name = "Compress",
        .version = 28,
+       .oldest_version = 9,
        .inputs = {{"input", "T", type_sets::kMovable}, {"condition", "", {ElementType::kBool}}},
        .outputs = {{"output", "T", type_sets::kMovable}},
        .attributes = {{"axis", AttributeSpec::Kind::kInt}},

@@ -234,6 +234,7 @@ void RegisterEinsumOps(OpRegistry& registry) {
   registry.Register(
       {.name = "Einsum",
        .version = 28,
+       .oldest_version = 12,
        .inputs = {{"Inputs", "T", type_sets::kNumeric, FormalParameter::Option::kVariadic}},
        .outputs = {{"Output", "T", type_sets::kNumeric}},
        .attributes = {{"equation", AttributeSpec::Kind::kString, /*required=*/true}},

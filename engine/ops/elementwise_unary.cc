@@ -8,6 +8,7 @@
 #include "engine/ops/scalar_functions.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
+#include "engine/ops/since.h"
 #include "engine/tensor/low_precision.h"
 
 namespace inferd::engine {
@@ -94,20 +95,20 @@ void RegisterElementwiseUnaryOps(OpRegistry& registry) {
   using namespace type_sets;  // NOLINT: the names of sets, nothing else
   registry.Register(Unary("Abs", 13, kNumeric, NumericReference<scalar::Abs>));
   registry.Register(Unary("Neg", 13, kFloats | kSigned, SignedReference<scalar::Neg>));
-  registry.Register(Unary("Sign", 13, kNumeric, NumericReference<scalar::Sign>));
+  registry.Register(Since(9, Unary("Sign", 13, kNumeric, NumericReference<scalar::Sign>)));
   registry.Register(Unary("Ceil", 13, kFloats, FloatReference<scalar::Ceil>));
   registry.Register(Unary("Floor", 13, kFloats, FloatReference<scalar::Floor>));
-  registry.Register(Unary("Round", 22, kFloats, FloatReference<scalar::Round>));
+  registry.Register(Since(11, Unary("Round", 22, kFloats, FloatReference<scalar::Round>)));
   registry.Register(Unary("Sqrt", 13, kFloats, FloatReference<scalar::Sqrt>));
   registry.Register(Unary("Reciprocal", 13, kFloats, FloatReference<scalar::Reciprocal>));
   registry.Register(Unary("Exp", 13, kFloats, FloatReference<scalar::Exp>));
   registry.Register(Unary("Log", 13, kFloats, FloatReference<scalar::Log>));
-  registry.Register(Unary("Erf", 13, kFloats, FloatReference<scalar::Erf>));
+  registry.Register(Since(9, Unary("Erf", 13, kFloats, FloatReference<scalar::Erf>)));
   registry.Register(Unary("Not", 1, {ElementType::kBool}, NotReference));
-  registry.Register(Unary("BitwiseNot", 18, kIntegers, BitwiseNotReference));
+  registry.Register(Since(18, Unary("BitwiseNot", 18, kIntegers, BitwiseNotReference)));
 
-  registry.Register(Classification("IsNaN", 20, IsNanReference));
-  OpDef is_inf = Classification("IsInf", 20, IsInfReference);
+  registry.Register(Since(9, Classification("IsNaN", 20, IsNanReference)));
+  OpDef is_inf = Since(10, Classification("IsInf", 20, IsInfReference));
   is_inf.attributes = {{"detect_negative", AttributeSpec::Kind::kInt},
                        {"detect_positive", AttributeSpec::Kind::kInt}};
   registry.Register(std::move(is_inf));

@@ -109,6 +109,7 @@ void RegisterExpandOps(OpRegistry& registry) {
   registry.Register(
       {.name = "Expand",
        .version = 13,
+       .oldest_version = 8,
        .inputs = {{"input", "T", type_sets::kMovable}, {"shape", "", {ElementType::kInt64}}},
        .outputs = {{"output", "T", type_sets::kMovable}},
        .infer = InferExpand,

@@ -64,6 +64,7 @@ void RegisterGatherElementsOps(OpRegistry& registry) {
   registry.Register(
       {.name = "GatherElements",
        .version = 13,
+       .oldest_version = 11,
        .inputs = {{"data", "T", type_sets::kMovable}, {"indices", "Tind", kIndexTypes}},
        .outputs = {{"output", "T", type_sets::kMovable}},
        .attributes = {{"axis", AttributeSpec::Kind::kInt}},

@@ -61,6 +61,7 @@ void RegisterGatherNDOps(OpRegistry& registry) {
   registry.Register(
       {.name = "GatherND",
        .version = 13,
+       .oldest_version = 11,
        .inputs = {{"data", "T", type_sets::kMovable}, {"indices", "", {ElementType::kInt64}}},
        .outputs = {{"output", "T", type_sets::kMovable}},
        .attributes = {{"batch_dims", AttributeSpec::Kind::kInt}},

@@ -6,6 +6,7 @@
 #include "engine/ops/op_def.h"
 #include "engine/ops/scalar_functions.h"
 #include "engine/ops/shape_functions.h"
+#include "engine/ops/since.h"
 
 namespace inferd::engine {
 namespace {
@@ -47,10 +48,13 @@ void RegisterLogicalOps(OpRegistry& registry) {
   registry.Register(BinaryOp("Xor", 7, kBools, BoolReference<scalar::Xor>));
 
   using type_sets::kIntegers;
-  registry.Register(BinaryOp("BitwiseAnd", 18, kIntegers, IntegerReference<scalar::BitwiseAnd>));
-  registry.Register(BinaryOp("BitwiseOr", 18, kIntegers, IntegerReference<scalar::BitwiseOr>));
-  registry.Register(BinaryOp("BitwiseXor", 18, kIntegers, IntegerReference<scalar::BitwiseXor>));
-  OpDef shift = BinaryOp("BitShift", 11, kIntegers, BitShiftReference);
+  registry.Register(
+      Since(18, BinaryOp("BitwiseAnd", 18, kIntegers, IntegerReference<scalar::BitwiseAnd>)));
+  registry.Register(
+      Since(18, BinaryOp("BitwiseOr", 18, kIntegers, IntegerReference<scalar::BitwiseOr>)));
+  registry.Register(
+      Since(18, BinaryOp("BitwiseXor", 18, kIntegers, IntegerReference<scalar::BitwiseXor>)));
+  OpDef shift = Since(11, BinaryOp("BitShift", 11, kIntegers, BitShiftReference));
   shift.attributes = {{"direction", AttributeSpec::Kind::kString, true}};
   shift.infer = InferBitShift;
   registry.Register(std::move(shift));

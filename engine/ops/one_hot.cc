@@ -112,6 +112,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
 void RegisterOneHotOps(OpRegistry& registry) {
   registry.Register({.name = "OneHot",
                      .version = 28,
+                     .oldest_version = 9,
                      .inputs = {{"indices", "", kNumbers},
                                 {"depth", "", kNumbers},
                                 {"values", "T3", type_sets::kMovable}},

@@ -75,6 +75,7 @@ void RegisterReverseSequenceOps(OpRegistry& registry) {
   using Kind = AttributeSpec::Kind;
   registry.Register({.name = "ReverseSequence",
                      .version = 28,
+                     .oldest_version = 10,
                      .inputs = {{"input", "T", type_sets::kMovable},
                                 {"sequence_lens", "", {ElementType::kInt64}}},
                      .outputs = {{"Y", "T", type_sets::kMovable}},

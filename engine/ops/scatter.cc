@@ -114,6 +114,7 @@ void RegisterScatterOps(OpRegistry& registry) {
   using Kind = AttributeSpec::Kind;
   registry.Register({.name = "ScatterElements",
                      .version = 18,
+                     .oldest_version = 11,
                      .inputs = {{"data", "T", type_sets::kMovable},
                                 {"indices", "Tind", kIndexTypes},
                                 {"updates", "T", type_sets::kMovable}},
@@ -124,6 +125,7 @@ void RegisterScatterOps(OpRegistry& registry) {
                      .in_place_inputs = {0}});
   registry.Register({.name = "ScatterND",
                      .version = 18,
+                     .oldest_version = 11,
                      .inputs = {{"data", "T", type_sets::kMovable},
                                 {"indices", "", {ElementType::kInt64}},
                                 {"updates", "T", type_sets::kMovable}},

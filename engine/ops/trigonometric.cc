@@ -15,10 +15,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
 }
 
 template <typename Fn>
-void Register(OpRegistry& registry, const char* name, int version) {
+void Register(OpRegistry& registry, const char* name, int version, int oldest_version) {
   OpDef def;
   def.name = name;
   def.version = version;
+  def.oldest_version = oldest_version;
   def.inputs = {RequiredParameter("input", "T", type_sets::kFloats)};
   def.outputs = {RequiredParameter("output", "T", type_sets::kFloats)};
   def.infer = InferSameAsInput;
@@ -31,18 +32,18 @@ void Register(OpRegistry& registry, const char* name, int version) {
 }  // namespace
 
 void RegisterTrigonometricOps(OpRegistry& registry) {
-  Register<scalar::Sin>(registry, "Sin", 22);
-  Register<scalar::Cos>(registry, "Cos", 22);
-  Register<scalar::Tan>(registry, "Tan", 22);
-  Register<scalar::Asin>(registry, "Asin", 22);
-  Register<scalar::Acos>(registry, "Acos", 22);
-  Register<scalar::Atan>(registry, "Atan", 22);
-  Register<scalar::Sinh>(registry, "Sinh", 22);
-  Register<scalar::Cosh>(registry, "Cosh", 22);
-  Register<scalar::Tanh>(registry, "Tanh", 13);
-  Register<scalar::Asinh>(registry, "Asinh", 22);
-  Register<scalar::Acosh>(registry, "Acosh", 22);
-  Register<scalar::Atanh>(registry, "Atanh", 22);
+  Register<scalar::Sin>(registry, "Sin", 22, 7);
+  Register<scalar::Cos>(registry, "Cos", 22, 7);
+  Register<scalar::Tan>(registry, "Tan", 22, 7);
+  Register<scalar::Asin>(registry, "Asin", 22, 7);
+  Register<scalar::Acos>(registry, "Acos", 22, 7);
+  Register<scalar::Atan>(registry, "Atan", 22, 7);
+  Register<scalar::Sinh>(registry, "Sinh", 22, 9);
+  Register<scalar::Cosh>(registry, "Cosh", 22, 9);
+  Register<scalar::Tanh>(registry, "Tanh", 13, 1);
+  Register<scalar::Asinh>(registry, "Asinh", 22, 9);
+  Register<scalar::Acosh>(registry, "Acosh", 22, 9);
+  Register<scalar::Atanh>(registry, "Atanh", 22, 9);
 }
 
 }  // namespace inferd::engine
