@@ -74,12 +74,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   const int64_t smallest = spec.attributes().GetInt("min_ngram_size", 1);
   const int64_t largest = spec.attributes().GetInt("max_ngram_size", 3);
   return MakeKernel([=](KernelContext& context) -> absl::Status {
-    const Tokens source = context.input(kSource).span<const int64_t>();
-    const Tokens current = context.input(kCurrent).span<const int64_t>();
+    const Tokens source = context.input(kSource).span<int64_t>();
+    const Tokens current = context.input(kCurrent).span<int64_t>();
     const TensorView& previous = context.input(kPreviousMatch);
     Tokens taken;
     if (context.has_input(kPredicted)) {
-      const Tokens predicted = context.input(kPredicted).span<const int64_t>();
+      const Tokens predicted = context.input(kPredicted).span<int64_t>();
       ASSIGN_OR_RETURN(const size_t count, Accepted(source, predicted, previous.as<int64_t>()[0]));
       taken = predicted.first(count);
     }
