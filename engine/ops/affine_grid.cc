@@ -32,9 +32,9 @@ absl::StatusOr<Shape> GridShape(const std::vector<int64_t>& size) {
 absl::Status CheckTheta(const SymbolicShape& theta, const SymbolicShape& grid) {
   if (!theta.has_rank()) return absl::OkStatus();
   const Dim axes = grid.has_rank() ? Dim(grid.rank() - 2) : theta[1];
-  const bool fits = !axes.known() || (MergeDims(theta[1], axes).ok() &&
-                                      MergeDims(theta[2], Dim(axes.value() + 1)).ok() &&
-                                      (axes.value() == 2 || axes.value() == 3));
+  const bool fits = !axes.known() || ((axes.value() == 2 || axes.value() == 3) &&
+                                      MergeDims(theta[1], axes).ok() &&
+                                      MergeDims(theta[2], Dim(axes.value() + 1)).ok());
   if (!fits || (grid.has_rank() && !MergeDims(theta[0], grid[0]).ok())) {
     return absl::InvalidArgumentError(
         absl::StrCat("input theta has shape ", theta.ToString(),
