@@ -188,6 +188,8 @@ absl::Status Infer(InferenceContext& context) {
   if (context.has_input(kBias)) {
     RETURN_IF_ERROR(ExpectRank(context, kBias, 4, 4));
     RETURN_IF_ERROR(ExpectBroadcastable(context, kBias, {batch, Dim(heads.query), rows, Dim()}));
+    Dim own = rows;  // one row does not serve all
+    RETURN_IF_ERROR(MergeInputDim(context, kBias, 2, "sequence length", own));
   }
   if (context.has_input(kSinks)) {
     RETURN_IF_ERROR(ExpectRank(context, kSinks, 1, 1));
@@ -354,7 +356,9 @@ class GroupQueryKernel final : public Kernel {
     if (context.has_input(kPositions)) {
       // ONNX Runtime counts up from the first position when the cache is empty, in every sample.
       const int64_t* positions = context.input(kPositions).as<int64_t>();
-      return first() ? positions[0] + row : positions[batch * shape_.rows + row];
+      if (!first()) return positions[batch * shape_.rows + row];
+      // A position near the end of int64 wraps to a negative one, which is refused.
+      return static_cast<int64_t>(static_cast<uint64_t>(positions[0]) + static_cast<uint64_t>(row));
     }
     return Past(context.input(kLengths).as<int32_t>(), batch) + row;
   }

@@ -284,6 +284,26 @@ TEST(GroupQueryAttentionTest, RotatesQueriesAndKeysOfAPackedPrompt) {
   EXPECT_THAT(y[1], TensorIs<float>({1, 1, 2, 2}, {1, 0, -1, 0}));
 }
 
+TEST(GroupQueryAttentionTest, OneRowOfBiasDoesNotServeTwo) {
+  const Tensor x = MakeTensor<float>({1, 2, 1}, {1, 2});
+  const auto y = Microsoft("GroupQueryAttention")
+                     .Attr("num_heads", int64_t{1})
+                     .Attr("kv_num_heads", int64_t{1})
+                     .Input(x)
+                     .Input(x)
+                     .Input(x)
+                     .NoInput()
+                     .NoInput()
+                     .Input(MakeTensor<int32_t>({1}, {1}))
+                     .Input(MakeTensor<int32_t>({1}, {2}))
+                     .NoInput()
+                     .NoInput()
+                     .NoInput()
+                     .Input(MakeTensor<float>({1, 1, 1, 2}, {0, 0}))
+                     .Run();
+  EXPECT_THAT(y.status().message(), HasSubstr("expected sequence length 2"));
+}
+
 TEST(SkipLayerNormalizationTest, NormalizesTheSumAndReturnsIt) {
   OpTester tester = Microsoft("SkipLayerNormalization");
   ASSERT_OK_AND_ASSIGN(const auto y, tester.Attr("epsilon", 0.0f)
