@@ -22,6 +22,8 @@ namespace {
 constexpr absl::string_view kDomain = "com.microsoft";
 constexpr int kMaxBeams = 1024;
 constexpr int kMaxLength = 1 << 20;
+// Sequences searched at once: items of the batch times beams.
+constexpr int64_t kMaxRows = 1 << 20;
 
 // Where each operand of the two operators stands; -1: it has no such operand.
 struct OperandPositions {
@@ -105,11 +107,13 @@ absl::StatusOr<Settings> ReadSettings(KernelContext& context, const Node& node,
                                       const OperandPositions& at) {
   const Attributes& attributes = node.attributes();
   Settings s;
-  s.batch = static_cast<int>(context.input(0).shape.rank() == 2 ? context.input(0).shape[0] : 0);
-  if (s.batch < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input_ids has shape ", context.input(0).shape.ToString(), ", expected [batch, length]"));
+  const Shape& ids = context.input(0).shape;
+  if (ids.rank() != 2 || ids[0] < 1 || ids[0] > kMaxRows) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input_ids has shape ", ids.ToString(),
+                     ", expected [batch, length] with a batch of 1 to ", kMaxRows));
   }
+  s.batch = static_cast<int>(ids[0]);
   s.pad_token = static_cast<int>(attributes.GetInt("pad_token_id", 0));
   s.eos_token = static_cast<int>(attributes.GetInt("eos_token_id", -1));
   s.early_stopping = attributes.GetInt("early_stopping", 0) != 0;
@@ -121,6 +125,11 @@ absl::StatusOr<Settings> ReadSettings(KernelContext& context, const Node& node,
   RETURN_IF_ERROR(ReadScalar<int32_t>(context, at.min_length, "min_length", 0, kMaxLength,
                                       &s.rules.min_length));
   RETURN_IF_ERROR(ReadScalar<int32_t>(context, at.beams, "num_beams", 1, kMaxBeams, &s.beams));
+  if (ids[0] * s.beams > kMaxRows) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch of ", s.batch, " with ", s.beams,
+                                                   " beams each, expected at most ", kMaxRows,
+                                                   " sequences in all"));
+  }
   RETURN_IF_ERROR(
       ReadScalar<int32_t>(context, at.returned, "num_return_sequences", 1, s.beams, &s.returned));
   constexpr float kHuge = 1e6f;

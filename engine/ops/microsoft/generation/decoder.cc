@@ -44,8 +44,11 @@ std::vector<int> Repeated(int64_t items, int beams) {
   return rows;
 }
 
-Tensor IntMatrix(int64_t rows, int64_t columns, const std::vector<int32_t>& values) {
-  return Tensor::FromValues<int32_t>({rows, columns}, values);
+absl::StatusOr<Tensor> IntMatrix(int64_t rows, int64_t columns,
+                                 const std::vector<int32_t>& values) {
+  ASSIGN_OR_RETURN(Tensor matrix, Tensor::Allocate(ElementType::kInt32, {rows, columns}));
+  std::copy(values.begin(), values.end(), matrix.mutable_data<int32_t>());
+  return matrix;
 }
 
 bool SelectionIsIdentity(absl::Span<const int> parents) {
@@ -137,7 +140,7 @@ class DecoderOnly final : public Decoder {
       int32_t position = 0;
       for (int64_t t = 0; t < length; ++t) {
         positions.push_back(position);
-        position += masks_.back()[t];
+        position += masks_.back()[t] != 0;
       }
       next_positions_.push_back(position);
     }
@@ -166,10 +169,10 @@ class DecoderOnly final : public Decoder {
     const auto rows = static_cast<int64_t>(masks_.size());
     std::vector<int32_t> mask;
     for (const std::vector<int32_t>& row : masks_) mask.insert(mask.end(), row.begin(), row.end());
-    const Tensor id_tensor = IntMatrix(rows, length, ids);
-    const Tensor position_tensor = IntMatrix(rows, length, positions);
-    const Tensor mask_tensor =
-        IntMatrix(rows, static_cast<int64_t>(mask.size()) / std::max<int64_t>(rows, 1), mask);
+    ASSIGN_OR_RETURN(const Tensor id_tensor, IntMatrix(rows, length, ids));
+    ASSIGN_OR_RETURN(const Tensor position_tensor, IntMatrix(rows, length, positions));
+    const int64_t columns = static_cast<int64_t>(mask.size()) / std::max<int64_t>(rows, 1);
+    ASSIGN_OR_RETURN(const Tensor mask_tensor, IntMatrix(rows, columns, mask));
     std::vector<TensorView> inputs = {id_tensor.view(), position_tensor.view(), mask_tensor.view()};
     for (const Tensor& cache : caches_) inputs.push_back(cache.view());
     std::vector<Tensor> outputs;
@@ -223,9 +226,10 @@ class EncoderDecoder final : public Decoder {
   absl::StatusOr<Tensor> First() override {
     const int64_t batch = in_.input_ids.shape[0];
     const int64_t length = in_.input_ids.shape[1];
-    const Tensor mask = IntMatrix(batch, length, MaskOfPrompt(in_));
-    const Tensor start =
-        IntMatrix(batch, 1, std::vector<int32_t>(static_cast<size_t>(batch), in_.start_token));
+    ASSIGN_OR_RETURN(const Tensor mask, IntMatrix(batch, length, MaskOfPrompt(in_)));
+    ASSIGN_OR_RETURN(
+        const Tensor start,
+        IntMatrix(batch, 1, std::vector<int32_t>(static_cast<size_t>(batch), in_.start_token)));
     std::vector<Tensor> outputs;
     RETURN_IF_ERROR(in_.context->RunBody(
         "encoder", WithCaptures(in_, {in_.input_ids, mask.view(), start.view()}), &outputs));
@@ -247,8 +251,9 @@ class EncoderDecoder final : public Decoder {
         ASSIGN_OR_RETURN(caches_[i], SelectRows(caches_[i].view(), 0, parents));
       }
     }
-    const Tensor ids = IntMatrix(static_cast<int64_t>(tokens.size()), 1,
-                                 std::vector<int32_t>(tokens.begin(), tokens.end()));
+    ASSIGN_OR_RETURN(const Tensor ids,
+                     IntMatrix(static_cast<int64_t>(tokens.size()), 1,
+                               std::vector<int32_t>(tokens.begin(), tokens.end())));
     std::vector<TensorView> inputs = {ids.view(), mask_.view()};
     if (takes_hidden_states_) inputs.push_back(hidden_states_.view());
     for (const Tensor& cache : caches_) inputs.push_back(cache.view());
