@@ -116,7 +116,13 @@ absl::Status BoundPlan::Bind(std::shared_ptr<const Plan> plan, void* arena) {
     if (plan_->has_dynamic_outputs) dynamic_.resize(plan_->slots.size());
     strings_.clear();
     for (int64_t count : plan_->strings) {
-      strings_.push_back(std::make_unique<std::string[]>(count));
+      // A count no memory can hold must fail as an error, not as std::bad_alloc.
+      strings_.emplace_back(new (std::nothrow) std::string[count]);
+      if (strings_.back() == nullptr) {
+        strings_.clear();
+        plan_ = nullptr;  // so that the next Bind starts afresh
+        return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", count, " strings"));
+      }
     }
   }
   for (size_t i = 0; i < views_.size(); ++i) {

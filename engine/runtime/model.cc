@@ -293,10 +293,11 @@ absl::Status ModelImpl::CheckInputs(absl::Span<const TensorView> inputs) const {
     }
     int64_t elements = 1;
     for (int64_t d : found.shape) {
+      // Kernels take partial products of empty shapes as well.
       if (d < 0 || (d > 0 && elements > (int64_t{1} << 46) / d)) {
         return error(absl::StrCat("shape ", found.shape.ToString(), " is not possible"));
       }
-      elements *= d;
+      elements *= std::max<int64_t>(1, d);
     }
   }
   return absl::OkStatus();

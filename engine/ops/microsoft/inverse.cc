@@ -52,7 +52,8 @@ template <typename T>
 class InverseKernel final : public Kernel {
  public:
   InverseKernel(int64_t batch, int64_t n) : batch_(batch), n_(n) {}
-  size_t workspace_bytes() const override { return 2 * n_ * n_ * sizeof(double); }
+  // Without a matrix n may be anything.
+  size_t workspace_bytes() const override { return batch_ == 0 ? 0 : 2 * n_ * n_ * sizeof(double); }
 
   absl::Status Run(KernelContext& context) const override {
     double* m = static_cast<double*>(context.workspace());

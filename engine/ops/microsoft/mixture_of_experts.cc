@@ -61,6 +61,10 @@ absl::Status ReadActivation(const Attributes& attributes, Mixture* m) {
   m->beta = attributes.GetFloat("activation_beta", 0.0f);
   m->limit = attributes.GetFloat("swiglu_limit", std::numeric_limits<float>::infinity());
   m->limit_after = attributes.GetInt("swiglu_limit_after_activation", 0) != 0;
+  if (!(m->limit >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute swiglu_limit is ", m->limit, ", expected 0 or more"));
+  }
   m->gate = Gate::kNone;
   if (type == "relu") {
     m->function = Function::kRelu;
