@@ -25,25 +25,12 @@ class OperatorLister {
   // Bodies of functions are visited once each, however often they are called.
   template <typename Nodes>
   void Visit(const Nodes& nodes, const OpsetImports& opsets) {
-    for (const onnx::NodeProto& node : nodes) {
-      for (const auto& attribute : node.attribute()) {
-        if (attribute.has_g()) Visit(attribute.g().node(), opsets);
-        for (const auto& graph : attribute.graphs()) Visit(graph.node(), opsets);
-      }
-      if (const Function* function = functions_.Find(node)) {
-        if (visited_.insert(function).second) pending_.push_back(function);
-        continue;
-      }
-      const std::string domain(CanonicalDomain(node.domain()));
-      auto version = opsets.find(domain);
-      const int64_t opset = version == opsets.end() ? 1 : version->second;
-      ++counts_[{domain, node.op_type(), opset}];
-    }
+    Count(nodes, opsets);
     // A queue, not recursion: calls may nest as deep as the file likes.
     while (!pending_.empty()) {
       const Function* next = pending_.back();
       pending_.pop_back();
-      Visit(next->proto->node(), next->opsets);
+      Count(next->proto->node(), next->opsets);
     }
   }
 
@@ -61,6 +48,25 @@ class OperatorLister {
   }
 
  private:
+  // Calls of functions are queued.
+  template <typename Nodes>
+  void Count(const Nodes& nodes, const OpsetImports& opsets) {
+    for (const onnx::NodeProto& node : nodes) {
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) Count(attribute.g().node(), opsets);
+        for (const auto& graph : attribute.graphs()) Count(graph.node(), opsets);
+      }
+      if (const Function* function = functions_.Find(node)) {
+        if (visited_.insert(function).second) pending_.push_back(function);
+        continue;
+      }
+      const std::string domain(CanonicalDomain(node.domain()));
+      auto version = opsets.find(domain);
+      const int64_t opset = version == opsets.end() ? 1 : version->second;
+      ++counts_[{domain, node.op_type(), opset}];
+    }
+  }
+
   std::string GapOf(const OperatorUse& use) const {
     if (use.domain.empty() && use.op == "Constant") return {};
     // An operator that rules rewrite to others is judged when the model is built.

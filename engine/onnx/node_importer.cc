@@ -154,6 +154,11 @@ absl::Status AddCheckedNode(ImportSession& session, Graph& graph, const OpDef& o
     return absl::InvalidArgumentError(
         absl::StrCat("has ", inputs.size(), " inputs, expected at most ", op.inputs.size() - 1));
   }
+  // The importer's own: a file that writes it would move the border between operands and captures.
+  if (attributes.has(kCapturesAttribute)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has unknown attribute '", kCapturesAttribute, "'"));
+  }
   LiftCaptures(op, inputs, attributes);
   while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
   // A body returns as many values as its node has outputs, used or not.
