@@ -157,6 +157,10 @@ void ToMap(const Composite& map, onnx::MapProto* proto) {
   for (int64_t i = 0; i < map.values().num_elements(); ++i) {
     onnx::TensorProto* value = values->add_tensor_values();
     value->set_data_type(static_cast<int32_t>(map.values().type()));
+    if (map.values().type() == ElementType::kString) {
+      value->add_string_data(map.values().data<std::string>()[i]);
+      continue;
+    }
     value->set_raw_data(static_cast<const char*>(map.values().view().data) + i * bytes,
                         static_cast<size_t>(bytes));
   }

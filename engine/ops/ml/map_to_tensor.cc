@@ -24,7 +24,10 @@ constexpr ElementTypeSet kMap = {ElementType::kComposite};
 
 absl::StatusOr<const Composite*> MapOf(const TensorView& view) {
   const Composite& map = CompositeOf(view);
-  if (map.kind == Composite::Kind::kMap && map.items.size() == 2) return &map;
+  if (map.kind == Composite::Kind::kMap && map.items.size() == 2 &&
+      map.keys().num_elements() == map.values().num_elements()) {
+    return &map;
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("input X is a ", CompositeKindName(map.kind), ", expected a map"));
 }
