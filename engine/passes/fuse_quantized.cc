@@ -5,6 +5,7 @@
 // Preserves results up to the rounding of float sums, which integer sums do not have: a quantized
 // result can differ by one step where the float sum fell on the other side of a tie. Movement of
 // bytes whose quantization does not change is exact.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -171,9 +172,17 @@ class Fusion {
     inputs_.push_back(zero_point);
   }
 
+  // An absent zero point is zero.
+  static bool IsZero(const Value* zero_point) {
+    if (zero_point == nullptr) return true;
+    const TensorView& view = zero_point->constant().view();
+    const auto* bytes = static_cast<const uint8_t*>(view.data);
+    return std::all_of(bytes, bytes + view.num_bytes(), [](uint8_t b) { return b == 0; });
+  }
+
   // An int32 bias whose scales are the products of the operands': it can be added to the sums.
   static bool IsSumBias(const Quantized& bias, const Quantized& x, const Quantized& w) {
-    if (bias.type != ElementType::kInt32 || bias.zero_point_value() != 0) return false;
+    if (bias.type != ElementType::kInt32 || !IsZero(bias.zero_point)) return false;
     const Tensor& scales = bias.scale->constant();
     const Tensor& w_scales = w.scale->constant();
     const int64_t n = w_scales.num_elements();
