@@ -77,6 +77,33 @@ std::string QuantizingModel(const Dims& dims) {
   return model.SerializeAsString();
 }
 
+std::string RandomModel(const Dims& dims) { return Unary("RandomUniformLike", dims, nullptr); }
+
+std::string MapsModel(int64_t classes) {
+  onnx::ModelProto model = NewModel();
+  onnx::OperatorSetIdProto* opset = model.add_opset_import();
+  opset->set_domain("ai.onnx.ml");
+  opset->set_version(1);
+  onnx::GraphProto* graph = model.mutable_graph();
+  SetType(graph->add_input(), "x", {-1, classes});
+  onnx::ValueInfoProto* y = graph->add_output();
+  y->set_name("y");
+  onnx::TypeProto_Map* map =
+      y->mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_map_type();
+  map->set_key_type(onnx::TensorProto::INT64);
+  map->mutable_value_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  onnx::NodeProto* zip = graph->add_node();
+  zip->set_op_type("ZipMap");
+  zip->set_domain("ai.onnx.ml");
+  zip->add_input("x");
+  zip->add_output("y");
+  onnx::AttributeProto* labels = zip->add_attribute();
+  labels->set_name("classlabels_int64s");
+  labels->set_type(onnx::AttributeProto::INTS);
+  for (int64_t c = 1; c <= classes; ++c) labels->add_ints(c);
+  return model.SerializeAsString();
+}
+
 std::string CumSumModel(const Dims& dims) {
   onnx::TensorProto axis;
   axis.set_name("axis");

@@ -16,6 +16,10 @@ std::string AddModel(const Dims& dims, float constant);
 std::string CumSumModel(const Dims& dims);
 // y = x quantized to steps of 1/8 and back.
 std::string QuantizingModel(const Dims& dims);
+// y = random numbers in the shape of x, others at every run.
+std::string RandomModel(const Dims& dims);
+// y = a sequence of maps from the classes 1, 2, ... to the columns of x, [rows, classes].
+std::string MapsModel(int64_t classes);
 // An operator nobody has.
 std::string UnsupportedModel();
 

@@ -44,7 +44,9 @@ class VerifyPlanTest : public ::testing::Test {
   }
   void Use(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary) << bytes;
-    model_ = *engine::Model::Load(path_, {});
+    engine::ModelOptions served;
+    served.tensor_outputs_for_maps = true;
+    model_ = *engine::Model::Load(path_, served);
   }
   absl::StatusOr<std::string> VerifyWithError(float error) {
     OffContext context(*model_->NewContext({}), error);
@@ -73,6 +75,21 @@ TEST_F(VerifyPlanTest, AStepOfAQuantizedNetworkIsNoFault) {
   Use(QuantizingModel({-1, 4}));
   EXPECT_TRUE(VerifyWithError(0.125f).ok());
   EXPECT_EQ(VerifyWithError(4.0f).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(VerifyPlanTest, MapsAreComparedAsTheTensorsTheyAreServedAs) {
+  Use(MapsModel(3));
+  const auto verified = VerifyWithError(0);
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(*verified, HasSubstr("verified: "));
+  EXPECT_EQ(VerifyWithError(1).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(VerifyPlanTest, RandomNumbersAreNoFault) {
+  Use(RandomModel({-1, 4}));
+  const auto verified = VerifyWithError(0);
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(*verified, HasSubstr("draws random numbers"));
 }
 
 TEST_F(VerifyPlanTest, AFailureOfOneSideIsAFault) {
