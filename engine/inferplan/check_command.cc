@@ -148,12 +148,6 @@ void WriteTensorInfos(JsonWriter& json, const std::vector<TensorInfo>& infos) {
   json.EndArray();
 }
 
-void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
-  json.BeginArray();
-  for (const std::string& s : strings) json.String(s);
-  json.EndArray();
-}
-
 std::string ToJson(const std::string& path, const Outcome& outcome) {
   JsonWriter json;
   json.BeginObject().Key("model").String(path);
@@ -164,7 +158,7 @@ std::string ToJson(const std::string& path, const Outcome& outcome) {
   json.Key("outputs");
   WriteTensorInfos(json, outcome.outputs);
   json.Key("inputs_with_default");
-  WriteStrings(json, outcome.survey.optional_inputs);
+  json.Strings(outcome.survey.optional_inputs);
   json.Key("producer").String(outcome.survey.producer);
   json.Key("ir_version").Int(outcome.survey.ir_version);
   json.Key("opsets").BeginObject();
@@ -183,13 +177,13 @@ std::string ToJson(const std::string& path, const Outcome& outcome) {
     json.BeginObject().Key("node").String(node.node).Key("operator").String(node.op);
     json.Key("provider").String(node.provider).Key("kernel").String(node.kernel);
     json.Key("layout").String(node.layout).Key("fused_from");
-    WriteStrings(json, node.fused_from);
+    json.Strings(node.fused_from);
     json.Key("declined");
-    WriteStrings(json, node.declined);
+    json.Strings(node.declined);
     json.EndObject();
   }
   json.EndArray().Key("notes");
-  WriteStrings(json, outcome.notes);
+  json.Strings(outcome.notes);
   json.EndObject();
   return json.text();
 }

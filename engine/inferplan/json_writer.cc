@@ -114,5 +114,10 @@ JsonWriter& JsonWriter::Bool(bool value) {
   text_ += value ? "true" : "false";
   return *this;
 }
+JsonWriter& JsonWriter::Strings(const std::vector<std::string>& values) {
+  BeginArray();
+  for (const std::string& value : values) String(value);
+  return EndArray();
+}
 
 }  // namespace inferd::engine

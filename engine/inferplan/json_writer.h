@@ -23,6 +23,8 @@ class JsonWriter {
   // NaN and infinities, which JSON lacks, become null.
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
+  // An array of them.
+  JsonWriter& Strings(const std::vector<std::string>& values);
 
   const std::string& text() const { return text_; }
 

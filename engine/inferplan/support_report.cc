@@ -47,12 +47,6 @@ std::string ImportedAs(const OperatorUse& use) {
   return absl::StrCat("as ", absl::StrJoin(use.imported_as, " + "));
 }
 
-void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
-  json.BeginArray();
-  for (const std::string& s : strings) json.String(s);
-  json.EndArray();
-}
-
 }  // namespace
 
 std::vector<SupportRow> SupportOf(const ModelSurvey& survey, const OpRegistry& registry) {
@@ -100,14 +94,14 @@ void WriteSupport(JsonWriter& json, const std::vector<SupportRow>& rows) {
     json.BeginObject().Key("domain").String(row.use.domain).Key("operator").String(row.use.op);
     json.Key("opset").Int(row.use.opset).Key("nodes").Int(row.use.count);
     json.Key("element_types");
-    WriteStrings(json, row.use.types);
+    json.Strings(row.use.types);
     json.Key("imported_as");
-    WriteStrings(json, row.use.imported_as);
+    json.Strings(row.use.imported_as);
     json.Key("supported").Bool(row.runs).Key("gap").String(row.missing);
     json.Key("providers").BeginArray();
     for (const ProviderKernels& entry : row.providers) {
       json.BeginObject().Key("provider").String(entry.provider).Key("kernels");
-      WriteStrings(json, entry.kernels);
+      json.Strings(entry.kernels);
       json.EndObject();
     }
     json.EndArray().EndObject();

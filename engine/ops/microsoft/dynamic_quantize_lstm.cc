@@ -12,9 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/dynamic_quantization.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/lstm_cell.h"
 #include "engine/ops/op_def.h"
+#include "engine/ops/quantized_range.h"
 #include "engine/ops/recurrent_layer.h"
 #include "engine/ops/schema.h"
 #include "engine/ops/shape_functions.h"
@@ -26,34 +28,6 @@ namespace {
 constexpr RecurrentInputs kInputs = {.initial_c = 6, .peepholes = 7};
 constexpr int kWScale = 8;
 constexpr int kRScale = 10;
-
-// How floats become uint8.
-struct Quantization {
-  float scale = 1;
-  float zero_point = 0;
-
-  static Quantization Of(const float* values, int64_t count) {
-    float low = 0, high = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      low = std::min(low, values[i]);
-      high = std::max(high, values[i]);
-    }
-    Quantization q;
-    if (high > low) {
-      q.scale = (high - low) / 255;
-      q.zero_point = Saturate(std::nearbyint(-low / q.scale));
-    }
-    return q;
-  }
-  // The quantized value less the zero point.
-  int16_t operator()(float value) const {
-    return static_cast<int16_t>(Saturate(std::nearbyint(value / scale) + zero_point) - zero_point);
-  }
-
- private:
-  // Not a number gives 0.
-  static float Saturate(float v) { return v > 0 ? std::min(v, 255.0f) : 0.0f; }
-};
 
 // T: int8_t or uint8_t.
 template <typename T>
@@ -68,13 +42,13 @@ class QuantizedWeights final : public RecurrentWeights<float> {
   size_t workspace_bytes(int64_t max_rows) const override { return Parts(max_rows).all.bytes(); }
 
   void Prepare(KernelContext& context, int /*direction*/, void* workspace) const override {
-    *static_cast<Quantization*>(workspace) =
-        Quantization::Of(context.input(0).as<float>(), x_elements_);
+    *static_cast<UnsignedQuantization*>(workspace) =
+        FitUnsigned(context.input(0).as<float>(), x_elements_);
   }
 
   void AddInput(KernelContext& context, int direction, void* workspace, const float* const* x,
                 float* const* out, int64_t rows) const override {
-    const Quantization& quantization = *static_cast<const Quantization*>(workspace);
+    const auto& quantization = *static_cast<const UnsignedQuantization*>(workspace);
     Add(context, direction, w_, workspace, x, out, rows, 0, width_,
         [&](const float*) { return quantization; });
   }
@@ -82,7 +56,7 @@ class QuantizedWeights final : public RecurrentWeights<float> {
   void AddState(KernelContext& context, int direction, void* workspace, const float* const* h,
                 float* const* out, int64_t rows, int64_t first, int64_t count) const override {
     Add(context, direction, r_, workspace, h, out, rows, first, count,
-        [&](const float* row) { return Quantization::Of(row, r_.depth); });
+        [&](const float* row) { return FitUnsigned(row, r_.depth); });
   }
 
  private:
@@ -110,7 +84,7 @@ class QuantizedWeights final : public RecurrentWeights<float> {
 
   WorkspaceLayout Parts(int64_t rows) const {
     WorkspaceLayout parts = {};
-    parts.all.Add(sizeof(Quantization));
+    parts.all.Add(sizeof(UnsignedQuantization));
     parts.rows = parts.all.Add(sizeof(Row) * rows);
     parts.values = parts.all.Add(sizeof(int16_t) * rows * std::max(w_.depth, r_.depth));
     return parts;
@@ -125,10 +99,13 @@ class QuantizedWeights final : public RecurrentWeights<float> {
     Row* quantized = reinterpret_cast<Row*>(static_cast<char*>(workspace) + parts.rows);
     auto* values = reinterpret_cast<int16_t*>(static_cast<char*>(workspace) + parts.values);
     for (int64_t i = 0; i < rows; ++i) {
-      const Quantization quantize = quantization_of(a[i]);
-      quantized[i] = {quantize.scale, 0};
+      const UnsignedQuantization q = quantization_of(a[i]);
+      const float zero_point = q.zero_point;
+      quantized[i] = {q.scale, 0};
       for (int64_t k = 0; k < depth; ++k) {
-        values[i * depth + k] = quantize(a[i][k]);
+        // Less the zero point.
+        values[i * depth + k] = static_cast<int16_t>(
+            RoundAndSaturate(a[i][k] / q.scale, zero_point, {0, 255}) - zero_point);
         quantized[i].sum += values[i * depth + k];
       }
     }

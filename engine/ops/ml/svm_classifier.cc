@@ -9,6 +9,7 @@
 #include "engine/kernel/kernel.h"
 #include "engine/kernel/parsed_attributes.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/ml/attribute_lists.h"
 #include "engine/ops/ml/class_labels.h"
 #include "engine/ops/ml/pairwise_coupling.h"
 #include "engine/ops/ml/post_transform.h"
@@ -82,16 +83,11 @@ struct Machine {
   bool coefficients_are_positive = false;
 };
 
-absl::Status CheckCount(const char* name, int64_t found, int64_t expected) {
-  if (found == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("attribute ", name, " has ", found, " values, expected ", expected));
-}
-
 absl::Status ReadVectors(const Attributes& a, Machine* m) {
   const std::vector<int64_t> per_class = a.GetInts("vectors_per_class");
   const int64_t classes = m->outline.classes();
-  RETURN_IF_ERROR(CheckCount("vectors_per_class", static_cast<int64_t>(per_class.size()), classes));
+  RETURN_IF_ERROR(
+      ExpectValues("vectors_per_class", static_cast<int64_t>(per_class.size()), classes));
   m->support_vectors = a.GetFloats("support_vectors");
   const int64_t values = static_cast<int64_t>(m->support_vectors.size());
   const int64_t coefficients = static_cast<int64_t>(m->coefficients.size());
@@ -109,13 +105,14 @@ absl::Status ReadVectors(const Attributes& a, Machine* m) {
                                                    " vectors of one length"));
   }
   m->features = values / m->vectors;
-  RETURN_IF_ERROR(CheckCount("coefficients", coefficients, (classes - 1) * m->vectors));
-  RETURN_IF_ERROR(CheckCount("rho", static_cast<int64_t>(m->rho.size()), m->outline.pairs()));
+  RETURN_IF_ERROR(ExpectValues("coefficients", coefficients, (classes - 1) * m->vectors));
+  RETURN_IF_ERROR(ExpectValues("rho", static_cast<int64_t>(m->rho.size()), m->outline.pairs()));
   if (!m->outline.probabilities) return absl::OkStatus();
   m->prob_a = a.GetFloats("prob_a");
   m->prob_b = a.GetFloats("prob_b");
-  RETURN_IF_ERROR(CheckCount("prob_a", static_cast<int64_t>(m->prob_a.size()), m->outline.pairs()));
-  return CheckCount("prob_b", static_cast<int64_t>(m->prob_b.size()), m->outline.pairs());
+  RETURN_IF_ERROR(
+      ExpectValues("prob_a", static_cast<int64_t>(m->prob_a.size()), m->outline.pairs()));
+  return ExpectValues("prob_b", static_cast<int64_t>(m->prob_b.size()), m->outline.pairs());
 }
 
 absl::StatusOr<Machine> ReadMachine(const Attributes& a) {

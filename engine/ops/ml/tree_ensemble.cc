@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "engine/ops/ml/attribute_lists.h"
 #include "engine/status_macros.h"
 
 namespace inferd::engine {
@@ -17,12 +18,6 @@ struct NodeLists {
   std::vector<std::string> modes;
   std::vector<double> values;
 };
-
-absl::Status CheckCount(const std::string& name, size_t found, size_t expected) {
-  if (found == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("attribute ", name, " has ", found, " values, expected ", expected));
-}
 
 absl::StatusOr<NodeLists> ReadNodeLists(const Attributes& a) {
   NodeLists n;
@@ -38,14 +33,14 @@ absl::StatusOr<NodeLists> ReadNodeLists(const Attributes& a) {
   if (count > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat(count, " tree nodes, expected below 2^31"));
   }
-  RETURN_IF_ERROR(CheckCount("nodes_nodeids", n.ids.size(), count));
-  RETURN_IF_ERROR(CheckCount("nodes_featureids", n.features.size(), count));
-  RETURN_IF_ERROR(CheckCount("nodes_truenodeids", n.if_true.size(), count));
-  RETURN_IF_ERROR(CheckCount("nodes_falsenodeids", n.if_false.size(), count));
-  RETURN_IF_ERROR(CheckCount("nodes_modes", n.modes.size(), count));
-  RETURN_IF_ERROR(CheckCount("nodes_values", n.values.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_nodeids", n.ids.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_featureids", n.features.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_truenodeids", n.if_true.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_falsenodeids", n.if_false.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_modes", n.modes.size(), count));
+  RETURN_IF_ERROR(ExpectValues("nodes_values", n.values.size(), count));
   if (!n.missing.empty()) {
-    RETURN_IF_ERROR(CheckCount("nodes_missing_value_tracks_true", n.missing.size(), count));
+    RETURN_IF_ERROR(ExpectValues("nodes_missing_value_tracks_true", n.missing.size(), count));
   }
   return n;
 }
@@ -94,9 +89,9 @@ absl::Status ReadVotes(const Attributes& a, const std::string& prefix, int64_t t
   const std::vector<int64_t> wanted = a.GetInts(prefix + "_ids");
   ASSIGN_OR_RETURN(const std::vector<double> weights, ReadNumbers(a, prefix + "_weights"));
   const size_t count = trees.size();
-  RETURN_IF_ERROR(CheckCount(prefix + "_nodeids", ids.size(), count));
-  RETURN_IF_ERROR(CheckCount(prefix + "_ids", wanted.size(), count));
-  RETURN_IF_ERROR(CheckCount(prefix + "_weights", weights.size(), count));
+  RETURN_IF_ERROR(ExpectValues(prefix + "_nodeids", ids.size(), count));
+  RETURN_IF_ERROR(ExpectValues(prefix + "_ids", wanted.size(), count));
+  RETURN_IF_ERROR(ExpectValues(prefix + "_weights", weights.size(), count));
   std::vector<int32_t> leaf_of(count);
   std::vector<int32_t> votes_at(ensemble->nodes.size(), 0);
   for (size_t i = 0; i < count; ++i) {

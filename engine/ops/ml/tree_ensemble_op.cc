@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/kernel/kernel.h"
 #include "engine/ops/all_ops.h"
+#include "engine/ops/ml/attribute_lists.h"
 #include "engine/ops/ml/table_input.h"
 #include "engine/ops/ml/tree_regression.h"
 #include "engine/ops/op_def.h"
@@ -46,12 +47,6 @@ absl::StatusOr<int64_t> ReadCode(const Attributes& attributes, const char* name,
   if (code >= 0 && code < count) return code;
   return absl::InvalidArgumentError(
       absl::StrCat("attribute ", name, " is ", code, ", expected a value in [0,", count - 1, "]"));
-}
-
-absl::Status CheckCount(const char* name, size_t found, size_t expected) {
-  if (found == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("attribute ", name, " has ", found, " values, expected ", expected));
 }
 
 absl::StatusOr<int32_t> CheckedIndex(const char* name, int64_t index, size_t count) {
@@ -100,15 +95,15 @@ absl::StatusOr<TreeEnsemble> ReadTrees(const Attributes& a, int64_t targets) {
   if (inner + leaves > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError("more than 2^31 tree nodes");
   }
-  RETURN_IF_ERROR(CheckCount("nodes_truenodeids", if_true.size(), inner));
-  RETURN_IF_ERROR(CheckCount("nodes_falsenodeids", if_false.size(), inner));
-  RETURN_IF_ERROR(CheckCount("nodes_trueleafs", true_leafs.size(), inner));
-  RETURN_IF_ERROR(CheckCount("nodes_falseleafs", false_leafs.size(), inner));
-  RETURN_IF_ERROR(CheckCount("nodes_splits", splits.size(), inner));
-  RETURN_IF_ERROR(CheckCount("nodes_modes", modes->num_elements(), inner));
-  RETURN_IF_ERROR(CheckCount("leaf_weights", weights.size(), leaves));
+  RETURN_IF_ERROR(ExpectValues("nodes_truenodeids", if_true.size(), inner));
+  RETURN_IF_ERROR(ExpectValues("nodes_falsenodeids", if_false.size(), inner));
+  RETURN_IF_ERROR(ExpectValues("nodes_trueleafs", true_leafs.size(), inner));
+  RETURN_IF_ERROR(ExpectValues("nodes_falseleafs", false_leafs.size(), inner));
+  RETURN_IF_ERROR(ExpectValues("nodes_splits", splits.size(), inner));
+  RETURN_IF_ERROR(ExpectValues("nodes_modes", modes->num_elements(), inner));
+  RETURN_IF_ERROR(ExpectValues("leaf_weights", weights.size(), leaves));
   if (!missing.empty()) {
-    RETURN_IF_ERROR(CheckCount("nodes_missing_value_tracks_true", missing.size(), inner));
+    RETURN_IF_ERROR(ExpectValues("nodes_missing_value_tracks_true", missing.size(), inner));
   }
   // Inner nodes first, then leaves.
   TreeEnsemble trees;
