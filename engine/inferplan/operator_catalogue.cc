@@ -178,9 +178,8 @@ std::string CatalogueMarkdown(const std::vector<CatalogueEntry>& entries) {
       "*floats* are float, double, float16 and bfloat16; *integers* the eight of 8 to 64 bits; "
       "*signed* and *unsigned* half of these each; *numeric* all of the former; *float8* the four "
       "8-bit floats with a sign; *complex* complex64 and complex128; *movable* everything of whole "
-      "bytes, bool and string included; *composite* sequences, optionals and maps; any: the "
-      "operator "
-      "composites included.\n"
+      "bytes, bool and string included; *composite* sequences, optionals and maps; any: all of "
+      "these.\n"
       "- **kernels**: by provider, best first; which one runs a node depends on its types, shapes "
       "and attributes (`inferplan check MODEL`).\n";
   ForEachDomain(entries, "<br>", [&](const std::string& domain, const auto& rows) {
