@@ -13,6 +13,7 @@
 #include "engine/ops/attention_core.h"
 #include "engine/ops/attention_shape.h"
 #include "engine/ops/elementwise.h"
+#include "engine/ops/microsoft/multi_head_operands.h"
 #include "engine/ops/microsoft/padding_mask.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/schema.h"
@@ -24,168 +25,27 @@ namespace {
 
 enum Output { kY, kPresentKey, kPresentValue, kScores };
 
-// Where the two operators keep their inputs. -1: there is none.
-struct Inputs {
-  int query = 0, key = 1, value = 2;
-  int bias, mask, attention_bias, past_key, past_value, past_length, beam_width, indirection;
-};
-constexpr Inputs kMultiHead = {.bias = 3,
-                               .mask = 4,
-                               .attention_bias = 5,
-                               .past_key = 6,
-                               .past_value = 7,
-                               .past_length = 8,
-                               .beam_width = -1,
-                               .indirection = 9};
-constexpr Inputs kDecoder = {.bias = 10,
-                             .mask = 3,
-                             .attention_bias = 4,
-                             .past_key = 5,
-                             .past_value = 6,
-                             .past_length = 7,
-                             .beam_width = 8,
-                             .indirection = 9};
-
-// How query, key and value arrive.
-enum class Packing : uint8_t {
-  kApart,          // [batch, length, heads * size] each
-  kCross,          // key and value [batch, heads, length, size]
-  kKeyValue,       // key [batch, length, heads, 2, size]
-  kQueryKeyValue,  // query [batch, length, heads, 3, size]
-  kRows            // query [batch, length, 3 * heads * size]: the decoder's packing
-};
-
-// UNKNOWN ranks give no answer.
-absl::StatusOr<std::optional<Packing>> ResolvePacking(bool has_key, bool has_value,
-                                                      std::optional<int> query_rank,
-                                                      std::optional<int> key_rank, bool decoder) {
-  if (!has_key) {
-    if (has_value) return absl::InvalidArgumentError("input value is given without key");
-    if (!query_rank.has_value()) return std::nullopt;
-    if (*query_rank == 5) return Packing::kQueryKeyValue;
-    if (*query_rank == 3 && decoder) return Packing::kRows;
-    return absl::InvalidArgumentError(absl::StrCat("query has rank ", *query_rank,
-                                                   " and there is no key: expected packed query, "
-                                                   "key and value of rank ",
-                                                   decoder ? "3 or 5" : "5"));
-  }
-  if (!key_rank.has_value()) return std::nullopt;
-  switch (*key_rank) {
-    case 3:
-      if (has_value) return Packing::kApart;
-      break;
-    case 4:
-      if (has_value) return Packing::kCross;
-      break;
-    case 5:
-      if (!has_value) return Packing::kKeyValue;
-      break;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("key has rank ", *key_rank, has_value ? " with" : " without",
-                   " a value: expected 3 or 4 with one, 5 (packed) without"));
-}
-
-struct Dims {
-  Dim batch, rows, current, head_size, value_size, past, total;
-};
-
-absl::Status MergeInto(const Dim& other, absl::string_view what, Dim& dim) {
-  absl::StatusOr<Dim> merged = MergeDims(dim, other);
-  if (!merged.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " is ", other.ToString(), ", expected ", dim.ToString()));
-  }
-  dim = *std::move(merged);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Dims> ResolveDims(const InferenceContext& context, const Inputs& in, Packing packing,
-                                 int64_t heads) {
-  Dims dims;
-  Dim head_dim(heads);
-  const bool packed_query = packing == Packing::kQueryKeyValue;
-  RETURN_IF_ERROR(ExpectRank(context, in.query, packed_query ? 5 : 3, packed_query ? 5 : 3));
-  dims.batch = InputDim(context, in.query, 0);
-  dims.rows = InputDim(context, in.query, 1);
-  if (packed_query || packing == Packing::kRows) {
-    dims.current = dims.rows;
-    if (packed_query) {
-      Dim three(3);
-      RETURN_IF_ERROR(MergeInputDim(context, in.query, 2, "num_heads", head_dim));
-      RETURN_IF_ERROR(MergeInputDim(context, in.query, 3, "query, key and value", three));
-      dims.head_size = InputDim(context, in.query, 4);
-    } else {
-      ASSIGN_OR_RETURN(dims.head_size, DivideDim(InputDim(context, in.query, 2), 3 * heads,
-                                                 "the last dimension of query"));
-    }
-    dims.value_size = dims.head_size;
-  } else {
-    ASSIGN_OR_RETURN(dims.head_size, DivideDim(InputDim(context, in.query, 2), heads,
-                                               "the last dimension of query"));
-    RETURN_IF_ERROR(MergeInputDim(context, in.key, 0, "batch size", dims.batch));
-    if (packing == Packing::kKeyValue) {
-      Dim two(2);
-      dims.current = InputDim(context, in.key, 1);
-      RETURN_IF_ERROR(MergeInputDim(context, in.key, 2, "num_heads", head_dim));
-      RETURN_IF_ERROR(MergeInputDim(context, in.key, 3, "key and value", two));
-      RETURN_IF_ERROR(MergeInputDim(context, in.key, 4, "head size", dims.head_size));
-      dims.value_size = dims.head_size;
-    } else {
-      RETURN_IF_ERROR(MergeInputDim(context, in.value, 0, "batch size", dims.batch));
-      const bool cross = packing == Packing::kCross;
-      RETURN_IF_ERROR(ExpectRank(context, in.value, cross ? 4 : 3, cross ? 4 : 3));
-      for (int i : {in.key, in.value}) {
-        if (cross) RETURN_IF_ERROR(MergeInputDim(context, i, 1, "num_heads", head_dim));
-        RETURN_IF_ERROR(
-            MergeInputDim(context, i, cross ? 2 : 1, "kv sequence length", dims.current));
-      }
-      if (cross) {
-        RETURN_IF_ERROR(MergeInputDim(context, in.key, 3, "head size", dims.head_size));
-        dims.value_size = InputDim(context, in.value, 3);
-      } else {
-        ASSIGN_OR_RETURN(const Dim key_size, DivideDim(InputDim(context, in.key, 2), heads,
-                                                       "the last dimension of key"));
-        RETURN_IF_ERROR(MergeInto(key_size, "the head size of key", dims.head_size));
-        ASSIGN_OR_RETURN(dims.value_size, DivideDim(InputDim(context, in.value, 2), heads,
-                                                    "the last dimension of value"));
-      }
-    }
-  }
-  if (context.has_input(in.bias)) {
-    RETURN_IF_ERROR(ExpectRank(context, in.bias, 1, 1));
-    if (packing == Packing::kKeyValue) {
-      return absl::UnimplementedError("input bias together with packed key and value");
-    }
-    ASSIGN_OR_RETURN(const Dim key_part, MultiplyDims(Dim(2 * heads), dims.head_size));
-    ASSIGN_OR_RETURN(const Dim value_part, MultiplyDims(Dim(heads), dims.value_size));
-    ASSIGN_OR_RETURN(Dim length, AddDims(key_part, value_part));
-    RETURN_IF_ERROR(MergeInputDim(context, in.bias, 0, "the hidden sizes together", length));
-  }
-  dims.past = context.has_input(in.past_key) ? Dim() : Dim(0);
-  for (int i : {in.past_key, in.past_value}) {
-    if (!context.has_input(i)) continue;
-    RETURN_IF_ERROR(ExpectRank(context, i, 4, 4));
-    RETURN_IF_ERROR(MergeInputDim(context, i, 0, "batch size", dims.batch));
-    RETURN_IF_ERROR(MergeInputDim(context, i, 1, "num_heads", head_dim));
-    RETURN_IF_ERROR(MergeInputDim(context, i, 2, "past sequence length", dims.past));
-    RETURN_IF_ERROR(MergeInputDim(context, i, 3, "head size",
-                                  i == in.past_key ? dims.head_size : dims.value_size));
-  }
-  if (context.has_input(in.past_length)) {
-    dims.total = dims.past;
-  } else {
-    ASSIGN_OR_RETURN(dims.total, AddDims(dims.past, dims.current));
-  }
-  return dims;
-}
+constexpr MultiHeadInputs kMultiHead = {.bias = 3,
+                                        .mask = 4,
+                                        .attention_bias = 5,
+                                        .past_key = 6,
+                                        .past_value = 7,
+                                        .past_length = 8,
+                                        .indirection = 9};
+constexpr MultiHeadInputs kDecoder = {.bias = 10,
+                                      .mask = 3,
+                                      .attention_bias = 4,
+                                      .past_key = 5,
+                                      .past_value = 6,
+                                      .past_length = 7,
+                                      .indirection = 9};
 
 std::optional<int> KnownRank(const InferenceContext& context, int i) {
   if (!context.has_input(i) || !context.shape(i).has_rank()) return std::nullopt;
   return context.shape(i).rank();
 }
 
-absl::Status InferWith(InferenceContext& context, const Inputs& in, bool decoder) {
+absl::Status InferWith(InferenceContext& context, const MultiHeadInputs& in, bool decoder) {
   ASSIGN_OR_RETURN(const int64_t heads, HeadCountAttribute(context.attributes(), "num_heads"));
   if (context.has_input(in.past_key) != context.has_input(in.past_value)) {
     return absl::InvalidArgumentError("past_key and past_value are given one without the other");
@@ -206,12 +66,12 @@ absl::Status InferWith(InferenceContext& context, const Inputs& in, bool decoder
   }
   if (context.has_input(in.indirection)) RETURN_IF_ERROR(ExpectRank(context, in.indirection, 3, 3));
   ASSIGN_OR_RETURN(
-      const std::optional<Packing> packing,
+      const std::optional<MultiHeadPacking> packing,
       ResolvePacking(context.has_input(in.key), context.has_input(in.value),
                      KnownRank(context, in.query), KnownRank(context, in.key), decoder));
   SymbolicShape y, present_key, present_value, scores;
   if (packing.has_value()) {
-    ASSIGN_OR_RETURN(const Dims dims, ResolveDims(context, in, *packing, heads));
+    ASSIGN_OR_RETURN(const MultiHeadDims dims, ResolveMultiHeadDims(context, in, *packing, heads));
     // Under a shared buffer the keys in use are known when it runs.
     const Dim keys = context.has_input(in.past_length) ? Dim() : dims.total;
     RETURN_IF_ERROR(
@@ -243,7 +103,7 @@ absl::Status InferDecoder(InferenceContext& context) { return InferWith(context,
 
 class MultiHeadKernel final : public Kernel {
  public:
-  MultiHeadKernel(const NodeSpec& spec, const Inputs& in, Packing packing,
+  MultiHeadKernel(const NodeSpec& spec, const MultiHeadInputs& in, MultiHeadPacking packing,
                   const AttentionShape& shape)
       : in_(in), packing_(packing), shape_(shape), threads_(spec.threads) {
     const Attributes& attributes = spec.attributes();
@@ -366,24 +226,25 @@ class MultiHeadKernel final : public Kernel {
       return HeadRows{data, view.type, current_ * row_stride, head_stride, row_stride};
     };
     switch (packing_) {
-      case Packing::kApart:
-      case Packing::kCross: {
-        const auto make = packing_ == Packing::kApart ? &HeadRows::RowMajor : &HeadRows::HeadMajor;
+      case MultiHeadPacking::kApart:
+      case MultiHeadPacking::kCross: {
+        const auto make =
+            packing_ == MultiHeadPacking::kApart ? &HeadRows::RowMajor : &HeadRows::HeadMajor;
         o.keys.current = make(context.input(in_.key).data, type_, heads, current_, size);
         o.values.current =
             make(context.input(in_.value).data, type_, heads, current_, shape_.value_size);
         break;
       }
-      case Packing::kKeyValue:
+      case MultiHeadPacking::kKeyValue:
         o.keys.current = part(context.input(in_.key), 0, 2 * size, 2 * heads * size);
         o.values.current = part(context.input(in_.key), size, 2 * size, 2 * heads * size);
         break;
-      case Packing::kQueryKeyValue:
+      case MultiHeadPacking::kQueryKeyValue:
         o.query = part(query, 0, 3 * size, 3 * heads * size);
         o.keys.current = part(query, size, 3 * size, 3 * heads * size);
         o.values.current = part(query, 2 * size, 3 * size, 3 * heads * size);
         break;
-      case Packing::kRows:
+      case MultiHeadPacking::kRows:
         o.query = part(query, 0, size, 3 * heads * size);
         o.keys.current = part(query, heads * size, size, 3 * heads * size);
         o.values.current = part(query, 2 * heads * size, size, 3 * heads * size);
@@ -422,7 +283,7 @@ class MultiHeadKernel final : public Kernel {
     };
     add(o.query, shape_.rows, shape_.head_size);
     // Keys and values of rank 4 are a cache, which holds biased numbers.
-    if (packing_ == Packing::kCross) return;
+    if (packing_ == MultiHeadPacking::kCross) return;
     add(o.keys.current, current_, shape_.head_size);
     add(o.values.current, current_, shape_.value_size);
   }
@@ -485,8 +346,8 @@ class MultiHeadKernel final : public Kernel {
     }
   }
 
-  const Inputs& in_;
-  Packing packing_;
+  const MultiHeadInputs& in_;
+  MultiHeadPacking packing_;
   AttentionShape shape_;
   int threads_;
   float scale_;
@@ -501,12 +362,12 @@ class MultiHeadKernel final : public Kernel {
   size_t attention_bytes_;
 };
 
-absl::StatusOr<std::unique_ptr<Kernel>> MakeReference(const NodeSpec& spec, const Inputs& in,
-                                                      bool decoder) {
+absl::StatusOr<std::unique_ptr<Kernel>> MakeReference(const NodeSpec& spec,
+                                                      const MultiHeadInputs& in, bool decoder) {
   const Shape& query = spec.input(in.query).shape;
   const bool has_key = spec.has_input(in.key);
   ASSIGN_OR_RETURN(
-      const std::optional<Packing> packing,
+      const std::optional<MultiHeadPacking> packing,
       ResolvePacking(has_key, spec.has_input(in.value), query.rank(),
                      has_key ? std::optional(spec.input(in.key).shape.rank()) : std::nullopt,
                      decoder));
@@ -517,24 +378,24 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeReference(const NodeSpec& spec, cons
   shape.rows = query[1];
   int64_t current = shape.rows;
   switch (*packing) {
-    case Packing::kApart:
-    case Packing::kCross: {
+    case MultiHeadPacking::kApart:
+    case MultiHeadPacking::kCross: {
       const Shape& key = spec.input(in.key).shape;
       const Shape& value = spec.input(in.value).shape;
-      const bool cross = *packing == Packing::kCross;
+      const bool cross = *packing == MultiHeadPacking::kCross;
       shape.head_size = query[2] / shape.heads;
       shape.value_size = cross ? value[3] : value[2] / shape.heads;
       current = cross ? key[2] : key[1];
       break;
     }
-    case Packing::kKeyValue:
+    case MultiHeadPacking::kKeyValue:
       shape.head_size = shape.value_size = query[2] / shape.heads;
       current = spec.input(in.key).shape[1];
       break;
-    case Packing::kQueryKeyValue:
+    case MultiHeadPacking::kQueryKeyValue:
       shape.head_size = shape.value_size = query[4];
       break;
-    case Packing::kRows:
+    case MultiHeadPacking::kRows:
       shape.head_size = shape.value_size = query[2] / (3 * shape.heads);
       break;
   }
