@@ -10,6 +10,7 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/fourier_transform.h"
 #include "engine/ops/index_tensor.h"
+#include "engine/ops/one_value.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/shape_functions.h"
 #include "engine/ops/shape_input.h"
@@ -72,12 +73,6 @@ absl::Status CheckLength(int64_t length) {
 
 int64_t OutputExtent(int64_t length, const Options& options) {
   return options.to_half_spectrum() ? length / 2 + 1 : length;
-}
-
-absl::StatusOr<int64_t> OneValue(const std::vector<int64_t>& values, const char* name) {
-  if (values.size() == 1) return values[0];
-  return absl::InvalidArgumentError(
-      absl::StrCat("input ", name, " has ", values.size(), " values, expected one"));
 }
 
 absl::Status Infer(InferenceContext& context) {

@@ -9,6 +9,7 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/fourier_transform.h"
 #include "engine/ops/index_tensor.h"
+#include "engine/ops/one_value.h"
 #include "engine/ops/op_def.h"
 #include "engine/ops/shape_functions.h"
 #include "engine/ops/shape_input.h"
@@ -17,12 +18,6 @@
 
 namespace inferd::engine {
 namespace {
-
-absl::StatusOr<int64_t> OneValue(const std::vector<int64_t>& values, const char* name) {
-  if (values.size() == 1) return values[0];
-  return absl::InvalidArgumentError(
-      absl::StrCat("input ", name, " has ", values.size(), " values, expected one"));
-}
 
 absl::Status CheckFrame(int64_t length) {
   if (length >= 1 && length <= kMaxFourierLength) return absl::OkStatus();

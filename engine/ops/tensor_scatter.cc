@@ -55,20 +55,6 @@ absl::Status Infer(InferenceContext& context) {
   return absl::OkStatus();
 }
 
-// Copies within packed sub-byte elements, bit fields of `bits`.
-void CopyPacked(const void* from, int64_t from_index, void* to, int64_t to_index, int64_t count,
-                int bits) {
-  const uint8_t* source = static_cast<const uint8_t*>(from);
-  uint8_t* target = static_cast<uint8_t*>(to);
-  const unsigned mask = (1u << bits) - 1;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t from_bit = (from_index + i) * bits, to_bit = (to_index + i) * bits;
-    const unsigned value = source[from_bit / 8] >> (from_bit % 8) & mask;
-    uint8_t& byte = target[to_bit / 8];
-    byte = static_cast<uint8_t>((byte & ~(mask << (to_bit % 8))) | value << (to_bit % 8));
-  }
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   const Shape& cache = spec.input(kCache).shape;
   ASSIGN_OR_RETURN(const int axis,
@@ -78,8 +64,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
   const int64_t middle = cache.Product(1, axis), length = cache[axis];
   const int64_t inner = cache.Product(axis + 1, cache.rank());
   const int64_t rows = spec.input(kUpdate).shape[axis];
-  const ElementType type = spec.input(kCache).type;
-  return MakeKernel([=, copier = ElementCopier(type)](KernelContext& context) -> absl::Status {
+  const ElementCopier copier(spec.input(kCache).type);
+  return MakeKernel([=](KernelContext& context) -> absl::Status {
     const int64_t* indices =
         context.has_input(kIndices) ? context.input(kIndices).as<int64_t>() : nullptr;
     for (int64_t b = 0; !circular && indices != nullptr && b < batch; ++b) {
@@ -92,18 +78,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> Reference(const NodeSpec& spec) {
     CopyElements(context.input(kCache), context.output(0));
     const void* update = context.input(kUpdate).data;
     void* present = context.output(0).data;
-    const int bits = ElementBits(type);
     for (int64_t i = 0; i < batch * middle; ++i) {
       int64_t first = indices != nullptr ? indices[i / middle] : 0;
       if (circular && length > 0) first = (first % length + length) % length;
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t from = (i * rows + row) * inner;
         const int64_t to = (i * length + (first + row) % length) * inner;
-        if (bits < 8 && type != ElementType::kString) {
-          CopyPacked(update, from, present, to, inner, bits);
-        } else {
-          copier.Copy(update, from, present, to, inner);
-        }
+        copier.Copy(update, from, present, to, inner);
       }
     }
     return absl::OkStatus();
