@@ -58,6 +58,11 @@ void AddLoops(Cases& cases) {
                       branch("then_branch", same_branch) + branch("else_branch", same_branch)));
   cases.push_back(One("IfWithoutElse", "If", "c", InputText("c", 9, "") + FloatInput("x", "2"),
                       branch("then_branch", same_branch)));
+  // The importer's own attribute.
+  cases.push_back(One("IfCountsItsCaptures", "If", "c",
+                      InputText("c", 9, "") + FloatInput("x", "2"),
+                      branch("then_branch", same_branch) + branch("else_branch", same_branch) +
+                          IntAttribute("captures", -2147483648)));
   const std::string scan = "attribute { name: \"body\" type: GRAPH g { " + FloatInput("a", "2") +
                            FloatInput("b", "2") + NodeText("Add", "a,b", "r") + OutputText("r") +
                            " } }";
