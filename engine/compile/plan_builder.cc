@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "engine/compile/fold.h"
 #include "engine/compile/kernel_selection.h"
+#include "engine/compile/node_work.h"
 #include "engine/compile/slot_table.h"
 #include "engine/ops/op_def.h"
 #include "engine/status_macros.h"
@@ -167,6 +168,7 @@ class PlanBuilder {
     }
     const int slot = slots_.AddComputed(source.type, source.shape, layout);
     NodeReport report = Report(*spec.node, selected);
+    report.work = WorkOf(spec);
     AddStep({from}, {slot}, std::move(report), std::move(selected));
     return slot;
   }
@@ -267,6 +269,7 @@ class PlanBuilder {
     ReleaseInputs(entry);
     const std::vector<int> outputs = AddOutputSlots(n, selected.layouts.outputs, &inputs);
     NodeReport report = Report(*entry.node, selected);
+    report.work = WorkOf(spec);
     AddStep(inputs, outputs, std::move(report), std::move(selected));
     if (!entry.node->bodies().empty()) plan_->steps.back().node = entry.node;
     return absl::OkStatus();
@@ -386,7 +389,7 @@ class PlanBuilder {
     }
     for (int n : segment_.later) {
       plan_->reports.push_back(
-          ReportWithoutKernel(*index_.nodes()[n].node, "planned once its shapes are known"));
+          ReportWithoutKernel(*index_.nodes()[n].node, kPlannedLater));
     }
     if (settings_.plain_memory) {
       std::vector<int> value_of(plan_->slots.size(), -1);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <limits>
@@ -15,12 +14,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "engine/command_line/command.h"
+#include "engine/inferplan/batched_model.h"
 #include "engine/inferplan/commands.h"
 #include "engine/inferplan/json_writer.h"
 #include "engine/inferplan/model_inputs.h"
-#include "engine/inferplan/randomize_weights.h"
-#include "engine/onnx/import.h"
-#include "engine/ops/op_def.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
 #include "engine/whole_file.h"
@@ -72,69 +69,6 @@ struct Measurement {
   int64_t peak_rss_bytes = 0;
 };
 
-struct LoadOptions {
-  bool eager = false;
-  bool randomize = false;
-  // Declares first dimensions of 1 free: many exports fix the batch without depending on it.
-  bool free_batch = false;
-};
-
-absl::StatusOr<std::shared_ptr<Model>> LoadModel(const std::string& path, const LoadOptions& load) {
-  ModelOptions options;
-  options.eager = load.eager;
-  if (!load.randomize && !load.free_batch) return Model::Load(path, options);
-  ASSIGN_OR_RETURN(ImportedModel imported, ImportOnnxFile(path, OpRegistry::Global()));
-  if (load.randomize) {
-    ASSIGN_OR_RETURN(const int count, RandomizeWeights(*imported.graph, /*seed=*/1));
-    std::printf("randomized %d weights\n", count);
-  }
-  if (load.free_batch) {
-    for (Value* input : imported.graph->inputs()) {
-      SymbolicShape& shape = input->type().shape;
-      if (shape.has_rank() && shape.rank() > 0 && shape[0].value() == 1) {
-        shape[0] = Dim::Symbol("batch");
-      }
-    }
-  }
-  return Model::FromGraph(std::move(imported.graph), options);
-}
-
-bool FixesBatch(const Model& model) {
-  return std::none_of(model.inputs().begin(), model.inputs().end(), [](const TensorInfo& input) {
-    const SymbolicShape& shape = input.type.shape;
-    if (input.optional) return false;
-    return !shape.has_rank() || (shape.rank() > 0 && !shape[0].known());
-  });
-}
-
-// The shapes of a batch: dimension 0 of every input whose first one is not fixed.
-absl::StatusOr<std::map<std::string, Shape>> ShapesForBatch(
-    const std::vector<TensorInfo>& inputs, const std::map<std::string, Shape>& given,
-    int64_t batch) {
-  ASSIGN_OR_RETURN(const std::vector<Shape> chosen, ChooseShapes(inputs, given));
-  std::map<std::string, Shape> shapes;
-  bool batches = false;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].optional) continue;
-    Shape shape = chosen[i];
-    const SymbolicShape& declared = inputs[i].type.shape;
-    if (shape.rank() > 0 && (!declared.has_rank() || !declared[0].known())) {
-      if (batch > 1 || given.count(inputs[i].name) == 0) shape[0] = batch;
-      batches = true;
-    }
-    shapes[inputs[i].name] = shape;
-  }
-  if (batch > 1 && !batches) {
-    return absl::InvalidArgumentError("the model fixes its first dimension; only --batch 1 runs");
-  }
-  return shapes;
-}
-
-double Percentile(const std::vector<double>& sorted, double p) {
-  const auto at = static_cast<size_t>(std::lround(p * static_cast<double>(sorted.size() - 1)));
-  return sorted[std::min(at, sorted.size() - 1)];
-}
-
 absl::StatusOr<Measurement> Measure(Model& model, const std::vector<Tensor>& inputs, int64_t batch,
                                     int threads, double warmup_seconds, double seconds,
                                     bool profile) {
@@ -176,15 +110,15 @@ absl::StatusOr<Measurement> Measure(Model& model, const std::vector<Tensor>& inp
   if (profile) {
     std::vector<NodeProfile> nodes = context->Profile();
     std::sort(nodes.begin(), nodes.end(), [](const NodeProfile& a, const NodeProfile& b) {
-      return a.nanoseconds > b.nanoseconds;
+      return a.self_nanoseconds > b.self_nanoseconds;
     });
     int64_t total = 0;
-    for (const NodeProfile& n : nodes) total += n.nanoseconds;
+    for (const NodeProfile& n : nodes) total += n.self_nanoseconds;
     for (const NodeProfile& n : nodes) {
       std::printf("  %6.2f%% %10.1f us  %-10s %-26s %-22s %s\n",
-                  100.0 * static_cast<double>(n.nanoseconds) /
+                  100.0 * static_cast<double>(n.self_nanoseconds) /
                       static_cast<double>(std::max<int64_t>(total, 1)),
-                  static_cast<double>(n.nanoseconds) / 1e3 / static_cast<double>(n.runs),
+                  static_cast<double>(n.self_nanoseconds) / 1e3 / static_cast<double>(n.runs),
                   n.report.layout.c_str(), n.report.kernel.c_str(), n.report.op.c_str(),
                   n.report.node.c_str());
     }

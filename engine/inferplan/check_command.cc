@@ -49,6 +49,35 @@ struct Outcome {
   absl::Status status;
 };
 
+// A run with random inputs plans what waits for shapes that depend on data, and the bodies of
+// nodes. Random data may not suit the model; then that part stays unplanned, and a note says so.
+void PlanByRunning(Model& model, int threads, Outcome& outcome) {
+  const bool wanted = std::any_of(outcome.nodes.begin(), outcome.nodes.end(),
+                                  [](const NodeReport& n) { return n.kernel == kPlannedLater; });
+  if (!wanted) return;
+  const auto run = [&]() -> absl::Status {
+    std::map<std::string, Shape> shapes;
+    for (size_t i = 0; i < outcome.shapes.size(); ++i) {
+      if (!model.inputs()[i].optional) shapes[model.inputs()[i].name] = outcome.shapes[i];
+    }
+    ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(model.inputs(), {}, shapes));
+    ASSIGN_OR_RETURN(std::unique_ptr<Context> context, model.NewContext({threads, false}));
+    std::vector<TensorView> views;
+    for (const Tensor& input : inputs) views.push_back(input.view());
+    std::vector<Tensor> outputs;
+    RETURN_IF_ERROR(context->Run(views, &outputs));
+    outcome.nodes = context->PlannedNodes();
+    return absl::OkStatus();
+  };
+  const absl::Status status = run();
+  outcome.notes.push_back(
+      status.ok() ? "some shapes depend on data: what is planned in the course of a run is that of "
+                    "one with random inputs"
+                  : absl::StrCat("some shapes depend on data, and a run with random inputs, which "
+                                 "would plan the nodes behind them, failed: ",
+                                 status.message()));
+}
+
 // Unknown dimensions are guessed: 1 suits most models, and networks whose windows do not fit into
 // an image of one pixel get a larger one.
 absl::Status Plan(Model& model, const std::map<std::string, Shape>& shapes, int threads,
@@ -59,6 +88,7 @@ absl::Status Plan(Model& model, const std::map<std::string, Shape>& shapes, int 
     absl::StatusOr<std::vector<NodeReport>> report = model.Report(outcome.shapes, threads);
     if (report.ok()) {
       outcome.nodes = *std::move(report);
+      PlanByRunning(model, threads, outcome);
       return absl::OkStatus();
     }
     if (first_error.ok()) first_error = report.status();
@@ -121,6 +151,7 @@ void Print(const Outcome& outcome) {
     for (const NodeReport& node : outcome.nodes) {
       std::printf("%-44s %-24s %-9s %-28s %s\n", node.node.c_str(), node.op.c_str(),
                   node.provider.c_str(), node.kernel.c_str(), node.layout.c_str());
+      if (!node.inside.empty()) std::printf("    in %s\n", node.inside.c_str());
       if (!node.fused_from.empty()) {
         std::printf("    fused from %s\n", absl::StrJoin(node.fused_from, ", ").c_str());
       }
@@ -175,6 +206,7 @@ std::string ToJson(const std::string& path, const Outcome& outcome) {
   json.EndArray().Key("nodes").BeginArray();
   for (const NodeReport& node : outcome.nodes) {
     json.BeginObject().Key("node").String(node.node).Key("operator").String(node.op);
+    json.Key("inside").String(node.inside);
     json.Key("provider").String(node.provider).Key("kernel").String(node.kernel);
     json.Key("layout").String(node.layout).Key("fused_from");
     json.Strings(node.fused_from);

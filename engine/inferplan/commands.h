@@ -12,5 +12,7 @@ int RunTest(absl::Span<const char* const> args);
 int RunCompare(absl::Span<const char* const> args);
 int RunOperators(absl::Span<const char* const> args);
 int RunBench(absl::Span<const char* const> args);
+int RunProfile(absl::Span<const char* const> args);
+int RunSweep(absl::Span<const char* const> args);
 
 }  // namespace inferd::engine

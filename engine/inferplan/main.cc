@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
        inferd::engine::RunCompare},
       {"operators", "everything the engine can run", inferd::engine::RunOperators},
       {"bench", "load time, latency and throughput", inferd::engine::RunBench},
+      {"profile", "where the time of a model goes, and why", inferd::engine::RunProfile},
+      {"sweep", "latency and throughput by batch size", inferd::engine::RunSweep},
   };
   return inferd::engine::RunProgram("inferplan", kCommands, argc, argv);
 }

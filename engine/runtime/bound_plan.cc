@@ -1,9 +1,9 @@
 #include "engine/runtime/bound_plan.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -192,14 +192,16 @@ absl::Status BoundPlan::Run(const RunEnvironment& environment) {
 }
 
 absl::Status BoundPlan::RunSteps(const RunEnvironment& environment) {
-  using Clock = std::chrono::steady_clock;
   if (environment.observer != nullptr) {
     for (const auto& [id, tensor] : plan_->folded_values) {
       (*environment.observer)(environment.index->value(id).name(), tensor.view());
     }
   }
   for (const Step& step : plan_->steps) {
-    const auto start = environment.profiler != nullptr ? Clock::now() : Clock::time_point();
+    std::optional<Profiler::Timing> timing;
+    if (environment.profiler != nullptr && step.report >= 0) {
+      timing.emplace(*environment.profiler, *plan_, step.report);
+    }
     absl::Status status;
     if (step.kernel == nullptr) {
       status = Copy(step, *environment.stream);
@@ -208,15 +210,11 @@ absl::Status BoundPlan::RunSteps(const RunEnvironment& environment) {
       status = step.kernel->Run(context);
       if (status.ok() && plan_->has_dynamic_outputs) status = CheckAllocated(step);
     }
+    timing.reset();
     if (!status.ok()) {
       const std::string node =
           step.report >= 0 ? plan_->reports[step.report].node : "copy to an output";
       return absl::Status(status.code(), absl::StrCat(node, ": ", status.message()));
-    }
-    if (environment.profiler != nullptr && step.report >= 0) {
-      environment.profiler->Add(
-          plan_->reports[step.report],
-          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     }
     if (environment.observer != nullptr) Observe(step, environment);
   }

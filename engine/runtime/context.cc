@@ -20,16 +20,20 @@ absl::StatusOr<std::unique_ptr<Context>> ContextImpl::Create(std::shared_ptr<Mod
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, CpuDevice().NewStream(options.threads));
   std::shared_ptr<BufferPool> pool = BufferPool::Create(CpuDevice(), model->counters());
   return std::unique_ptr<Context>(
-      new ContextImpl(std::move(model), options, std::move(stream), std::move(pool)));
+      new ContextImpl(std::move(model), options, std::move(stream), std::move(pool), nullptr));
 }
 
 ContextImpl::ContextImpl(std::shared_ptr<ModelImpl> model, const ContextOptions& options,
-                         std::shared_ptr<Stream> stream, std::shared_ptr<BufferPool> pool)
+                         std::shared_ptr<Stream> stream, std::shared_ptr<BufferPool> pool,
+                         Profiler* profiler)
     : model_(std::move(model)),
       options_(options),
       stream_(std::move(stream)),
       pool_(std::move(pool)),
       arena_(CpuDevice(), model_->counters()),
+      own_profiler_(options.profile && profiler == nullptr ? std::optional<Profiler>(std::in_place)
+                                                           : std::nullopt),
+      profiler_(own_profiler_.has_value() ? &*own_profiler_ : profiler),
       results_(model_->outputs().size()) {
   borrowed_.reserve(results_.size());
 }
@@ -48,7 +52,9 @@ absl::Status ContextImpl::Run(absl::Span<const TensorView> inputs, std::vector<T
     // The reference keeps denormals: it defines what is right.
     std::optional<ScopedFlushDenormals> flush;
     if (!model_->options().eager) flush.emplace();
+    if (own_profiler_.has_value()) own_profiler_->BeginRun();
     status = RunSegments(inputs);
+    if (own_profiler_.has_value()) own_profiler_->EndRun();
   }
   arena_.EndRun();
   borrowed_.clear();
@@ -73,10 +79,9 @@ absl::Status ContextImpl::RunBody(const Node& node, absl::string_view body,
   const BodyModel& model = model_->body(node, body);
   BodyContext& entry = bodies_[&model];
   if (entry.context == nullptr) {
-    ContextOptions options = options_;
-    options.profile = false;  // its time is in the node's
-    entry.context =
-        std::unique_ptr<ContextImpl>(new ContextImpl(model.model, options, stream_, pool_));
+    entry.node = &node;
+    entry.context = std::unique_ptr<ContextImpl>(
+        new ContextImpl(model.model, options_, stream_, pool_, profiler_));
     entry.context->observer_ = observer_;
   }
   entry.inputs.clear();
@@ -87,9 +92,44 @@ absl::Status ContextImpl::RunBody(const Node& node, absl::string_view body,
     }
     entry.inputs.push_back(inputs[i]);
   }
+  if (profiler_ != nullptr) profiler_->EnterBody(body);
   absl::Status status = entry.context->Run(entry.inputs, outputs);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(body, ": ", status.message()));
+}
+
+std::vector<NodeProfile> ContextImpl::Profile() const {
+  return profiler_ == nullptr ? std::vector<NodeProfile>() : profiler_->Profiles();
+}
+
+RunTrace ContextImpl::LastRun() const {
+  return profiler_ == nullptr ? RunTrace() : profiler_->LastRun();
+}
+
+std::vector<NodeReport> ContextImpl::PlannedNodes() const {
+  std::vector<NodeReport> nodes;
+  for (size_t s = 0; s < segments_run_; ++s) {
+    const bool last = s + 1 == segments_run_;
+    for (const NodeReport& report : segments_[s]->plan()->reports) {
+      if (!last && report.kernel == kPlannedLater) continue;
+      nodes.push_back(report);
+      std::vector<std::pair<std::string, const ContextImpl*>> bodies;
+      for (const auto& [body, entry] : bodies_) {
+        if (entry.node != nullptr && entry.node->display_name() == report.node) {
+          bodies.emplace_back(body->attribute, entry.context.get());
+        }
+      }
+      std::sort(bodies.begin(), bodies.end());
+      for (const auto& [attribute, context] : bodies) {
+        for (NodeReport& inner : context->PlannedNodes()) {
+          inner.inside = InsideOf("", report.node, attribute) +
+                         (inner.inside.empty() ? "" : " > " + inner.inside);
+          nodes.push_back(std::move(inner));
+        }
+      }
+    }
+  }
+  return nodes;
 }
 
 void ContextImpl::ReleaseOutputs(absl::Span<const TensorView> inputs,
@@ -115,7 +155,7 @@ absl::Status ContextImpl::RunSegments(absl::Span<const TensorView> inputs) {
   environment.carried = &carried_;
   environment.pool = pool_.get();
   environment.stream = stream_.get();
-  environment.profiler = options_.profile ? &profiler_ : nullptr;
+  environment.profiler = profiler_;
   environment.observer = model_->options().eager && observer_ ? &observer_ : nullptr;
   environment.index = &model_->index();
   environment.bodies = this;
@@ -123,6 +163,7 @@ absl::Status ContextImpl::RunSegments(absl::Span<const TensorView> inputs) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
                    model_->FirstPlan(inputs, options_.threads, key_));
   absl::Status status;
+  segments_run_ = 0;
   for (size_t position = 0; status.ok(); ++position) {
     if (plan->continuation != nullptr && carried_.empty()) {
       carried_.resize(model_->index().num_values());
@@ -136,6 +177,7 @@ absl::Status ContextImpl::RunSegments(absl::Span<const TensorView> inputs) {
       break;
     }
     status = segment.Bind(plan, *arena);
+    if (status.ok()) segments_run_ = position + 1;
     if (status.ok()) status = segment.Run(environment);
     if (!status.ok() || plan->continuation == nullptr) break;
     absl::StatusOr<std::shared_ptr<const Plan>> next =

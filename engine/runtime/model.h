@@ -50,6 +50,15 @@ struct TensorInfo {
   bool optional = false;
 };
 
+// The kernel in the report of a node that is planned in the course of a run.
+inline constexpr absl::string_view kPlannedLater = "planned once its shapes are known";
+
+// What a run of a node has to do at least, by engine/compile/node_work.h. Negative: not known.
+struct NodeWork {
+  double flops = -1;  // arithmetic operations, integer ones included
+  double bytes = -1;  // read and written, each operand once
+};
+
 // How one node of a plan runs, for reports.
 struct NodeReport {
   std::string node;      // display name
@@ -59,13 +68,32 @@ struct NodeReport {
   std::string layout;    // of output 0
   std::vector<std::string> fused_from;
   std::vector<std::string> declined;  // "onednn_pool: dilations not supported"
+  // "If_3, then_branch": the body the node is in; bodies around that one before it, with " > ".
+  std::string inside = {};
+  NodeWork work = {};
 };
 
 // Time one node took, summed over the profiled runs.
 struct NodeProfile {
   NodeReport report;
-  int64_t runs = 0;
-  int64_t nanoseconds = 0;
+  int64_t runs = 0;                     // of the node; those of a body may be more than the model's
+  int64_t nanoseconds = 0;              // with the nodes of its bodies
+  int64_t self_nanoseconds = 0;         // without them
+  int64_t median_self_nanoseconds = 0;  // per run of the model, over the last of those it was in
+  int64_t model_runs = 0;               // runs of the model it was in
+  NodeWork work = {};                   // summed over `runs`
+  int parent = -1;  // position of the node whose body it is in; it comes after that
+};
+
+// What happened when in a profiled run.
+struct NodeEvent {
+  int node = 0;          // position in Context::Profile()
+  int64_t start = 0;     // nanoseconds since the run began
+  int64_t duration = 0;  // nanoseconds
+};
+struct RunTrace {
+  std::vector<NodeEvent> events;  // in the order of their ends
+  int64_t dropped = 0;            // events beyond those kept
 };
 
 struct MemoryUse {
@@ -128,8 +156,14 @@ class Context {
 
   // Eager models only: called with the name and value of every tensor as it is computed.
   virtual void SetObserver(std::function<void(absl::string_view name, const TensorView&)> fn) = 0;
-  // Times per node since creation; empty unless ContextOptions::profile.
+  // Times per node since creation; empty unless ContextOptions::profile. Nodes of a body follow
+  // the node that has it.
   virtual std::vector<NodeProfile> Profile() const = 0;
+  // The last run, node by node; empty unless ContextOptions::profile.
+  virtual RunTrace LastRun() const { return {}; }
+  // As Model::Report, of the plans the last run went through: those made in its course, when
+  // shapes that depend on data were known, and those of bodies included. Empty before a run.
+  virtual std::vector<NodeReport> PlannedNodes() const { return {}; }
 };
 
 }  // namespace inferd::engine

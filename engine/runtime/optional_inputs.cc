@@ -37,10 +37,23 @@ class ContextWithDefaults final : public Context {
   std::vector<NodeProfile> Profile() const override {
     std::vector<NodeProfile> all = base_->Profile();
     for (const Entry& entry : variants_) {
-      for (NodeProfile& node : entry.context->Profile()) all.push_back(std::move(node));
+      const int first = static_cast<int>(all.size());
+      for (NodeProfile& node : entry.context->Profile()) {
+        if (node.parent >= 0) node.parent += first;
+        all.push_back(std::move(node));
+      }
     }
     return all;
   }
+  RunTrace LastRun() const override {
+    RunTrace trace = last_->LastRun();
+    if (last_ == base_.get()) return trace;
+    // The variant that ran last is the first of them.
+    const int first = static_cast<int>(base_->Profile().size());
+    for (NodeEvent& event : trace.events) event.node += first;
+    return trace;
+  }
+  std::vector<NodeReport> PlannedNodes() const override { return last_->PlannedNodes(); }
 
  private:
   struct Entry {
@@ -53,7 +66,8 @@ class ContextWithDefaults final : public Context {
   const std::shared_ptr<ModelWithDefaults> model_;
   const ContextOptions options_;
   const std::unique_ptr<Context> base_;
-  std::list<Entry> variants_;  // most recently used first
+  std::list<Entry> variants_;    // most recently used first
+  Context* last_ = base_.get();  // the one that ran last
   std::function<void(absl::string_view, const TensorView&)> observer_;
   // Of the run that is on; kept so that a run allocates nothing.
   Fed fed_;
@@ -167,8 +181,10 @@ absl::Status ContextWithDefaults::Run(absl::Span<const TensorView> inputs,
     any = any || fed_[i];
     views_.push_back(inputs[i]);
   }
+  last_ = base_.get();
   if (!any) return base_->Run(views_, outputs);
   ASSIGN_OR_RETURN(Context * context, VariantContext());
+  last_ = context;
   return context->Run(views_, outputs);
 }
 

@@ -1,0 +1,19 @@
+// What this machine can do at best, measured now.
+#pragma once
+
+#include <string>
+
+namespace inferd::engine {
+
+struct MachinePeak {
+  int threads = 1;
+  std::string instructions;   // "AVX2 FMA"
+  double flops = 0;           // float multiply-adds, two operations each, per second
+  double copy_bandwidth = 0;  // bytes read plus bytes written per second, in memory
+};
+
+// All threads work at the same time; the best of several short rounds counts for each, since other
+// programs can only slow one down. Takes about a fifth of a second.
+MachinePeak MeasurePeak(int threads);
+
+}  // namespace inferd::engine
