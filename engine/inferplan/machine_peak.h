@@ -12,7 +12,7 @@ struct MachinePeak {
   double copy_bandwidth = 0;  // bytes read plus bytes written per second, in memory
 };
 
-// All threads work at the same time; the best of several short rounds counts for each, since other
+// All threads work at the same time, each for many short rounds of which the fast ones count: other
 // programs can only slow one down. Takes about a fifth of a second.
 MachinePeak MeasurePeak(int threads);
 
