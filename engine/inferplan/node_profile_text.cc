@@ -128,9 +128,22 @@ std::string FusionAnswer(const ModelProfile& profile) {
   return text;
 }
 
+// Nodes that only run others, by position.
+std::vector<bool> HaveBodies(const ModelProfile& profile) {
+  std::vector<bool> have(profile.nodes.size(), false);
+  for (const NodeProfile& node : profile.nodes) {
+    if (node.parent >= 0) have[static_cast<size_t>(node.parent)] = true;
+  }
+  return have;
+}
+
 // Why a node stays below what the machine could do, as far as can be told.
-std::string Explanation(const NodeProfile& node, const NodeFigures& figures) {
+std::string Explanation(const NodeProfile& node, const NodeFigures& figures, bool has_bodies) {
   const NodeReport& report = node.report;
+  if (has_bodies) return "what goes on around the nodes of its bodies";
+  if (figures.share_of_peak > 1 && !figures.compute_bound) return "its data lies in a cache";
+  if (figures.share_of_peak > 1) return "fewer operations than counted (Winograd, integers)";
+  if (figures.share_of_peak > 0.8) return "near what the machine can do";
   if (report.kernel == kReference && !report.declined.empty()) {
     return "the reference kernel runs it, since faster ones declined";
   }
@@ -140,9 +153,6 @@ std::string Explanation(const NodeProfile& node, const NodeFigures& figures) {
                          static_cast<double>(std::max<int64_t>(node.runs, 1));
   if (per_run < 10) return "it is so small that starting it counts";
   if (!report.declined.empty()) return "faster kernels declined";
-  if (figures.share_of_peak > 1 && !figures.compute_bound) return "its data lies in a cache";
-  if (figures.share_of_peak > 1) return "fewer operations than counted (Winograd, integers)";
-  if (figures.share_of_peak > 0.8) return "near what the machine can do";
   return "";
 }
 
@@ -150,6 +160,7 @@ std::string BottleneckAnswer(const ModelProfile& profile, const std::vector<Node
   constexpr size_t kTop = 3;
   const std::vector<size_t> order = ByTime(figures);
   if (order.empty()) return "What is the bottleneck? Nothing: no node ran.\n";
+  const std::vector<bool> have_bodies = HaveBodies(profile);
   double compute = 0, memory = 0, sum = 0;
   for (const NodeFigures& f : figures) {
     sum += f.microseconds;
@@ -172,7 +183,7 @@ std::string BottleneckAnswer(const ModelProfile& profile, const std::vector<Node
     } else {
       absl::StrAppendFormat(&text, "%s-bound, %.0f%% of peak", BoundOf(f), 100 * f.share_of_peak);
     }
-    const std::string why = Explanation(node, f);
+    const std::string why = Explanation(node, f, have_bodies[order[k]]);
     absl::StrAppend(&text, why.empty() ? "" : "; ", why, "\n");
   }
   return text;
@@ -182,6 +193,7 @@ std::string FallbackAnswer(const ModelProfile& profile, const std::vector<NodeFi
   int reference = 0, declined = 0, reorders = 0;
   double share = 0, reorder_share = 0;
   std::map<std::string, int> operators;
+  const std::vector<bool> have_bodies = HaveBodies(profile);
   std::string reasons;
   for (size_t i = 0; i < figures.size(); ++i) {
     const NodeReport& report = profile.nodes[i].report;
@@ -194,7 +206,8 @@ std::string FallbackAnswer(const ModelProfile& profile, const std::vector<NodeFi
       absl::StrAppend(&reasons, "  ", NameOf(report), ": ", absl::StrJoin(report.declined, "; "),
                       "\n");
     }
-    if (report.kernel != kReference) continue;
+    // What runs bodies has no faster way.
+    if (report.kernel != kReference || have_bodies[i]) continue;
     ++reference;
     share += figures[i].share;
     ++operators[report.op];

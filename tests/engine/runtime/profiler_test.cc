@@ -17,7 +17,7 @@ constexpr char kLoopInIf[] = R"(
 graph g (c: bool[], n: int64[], x: float[2]) -> (y) {
   h = Neg(x)
   y = If{then_branch={graph then () -> (t) {
-           m = constant bool[] {1}
+           m = constant bool[] {true}
            t = Loop{body={graph body (i: int64[], k: bool[], v: float[2]) -> (k2, w) {
                  k2 = Identity(k)
                  w = Add(v, v) }}}(n, m, h) }},
