@@ -11,8 +11,9 @@ namespace inferd::engine {
 namespace {
 
 // Order matters within a round: quantized operators before their weights are folded to floats;
-// then constants, since the others match on them; the residual
-// before the activation that follows it.
+// then constants, since the others match on them; whole functions before what takes them to pieces
+// (their constants go into convolutions, their means become pools); the residual before the
+// activation that follows it.
 constexpr Pass kPasses[] = {
     {"fuse_quantized",
      "Computes operators between DequantizeLinear and QuantizeLinear on the 8-bit numbers.",
@@ -23,6 +24,18 @@ constexpr Pass kPasses[] = {
     {"remove_no_ops", "Removes nodes that pass their input through.", RemoveNoOps},
     {"eliminate_common_subexpressions", "Computes equal nodes once.",
      EliminateCommonSubexpressions},
+    {"fuse_gelu", "Makes one Gelu of its erf and tanh spellings.", FuseGelu},
+    {"fuse_hard_swish", "Makes one HardSwish of its spellings.", FuseHardSwish},
+    {"fuse_hard_sigmoid", "Makes one HardSigmoid of a line clipped to [0, 1].", FuseHardSigmoid},
+    {"fuse_mish", "Makes one Mish of x * tanh(softplus(x)).", FuseMish},
+    {"fuse_softplus", "Makes one Softplus of log(1 + exp(x)).", FuseSoftplus},
+    {"fuse_swish", "Makes one Swish of x * sigmoid(alpha * x).", FuseSwish},
+    {"fuse_layer_normalization", "Makes one LayerNormalization of its spellings.",
+     FuseLayerNormalization},
+    {"fuse_rms_normalization", "Makes one RMSNormalization of its spellings.",
+     FuseRmsNormalization},
+    {"fuse_attention", "Makes one Attention of MatMul, scale, mask, Softmax and MatMul.",
+     FuseAttention},
     {"batch_norm_to_scale_shift",
      "Turns BatchNormalization with constant statistics into a scale and shift by channel.",
      BatchNormToScaleShift},
@@ -33,6 +46,7 @@ constexpr Pass kPasses[] = {
      FuseScaleIntoConv},
     {"fuse_channel_shuffle",
      "Makes one node of Reshape, Transpose, Reshape that shuffles channels.", FuseChannelShuffle},
+    {"merge_reshapes", "Makes one Reshape of several in a row.", MergeReshapes},
     {"reduce_mean_to_global_pool", "Averages over all spatial axes by GlobalAveragePool.",
      ReduceMeanToGlobalPool},
     {"fuse_matmul_bias", "Adds a bias inside the MatMul before it.", FuseMatMulBias},
