@@ -111,7 +111,7 @@ TEST(FuseSwish, Spellings) {
 }
 
 TEST(FuseSwish, OtherConsumerOrOtherArgument) {
-  ExpectKept("fuse_swish", {"s = Sigmoid(x)\n y = Mul(p, s)",
+  ExpectKept("fuse_swish", {"s = Sigmoid(x)\n t = Neg(x)\n y = Mul(t, s)",
                             "n = Neg(x)\n e = Exp(n)\n d = Add(e, two)\n y = Div(x, d)"});
   ExpectKept("fuse_swish", {"s = Sigmoid(x)\n y = Mul(x, s)"}, "y, s");
 }
@@ -131,7 +131,7 @@ TEST(FuseHardSwish, Spellings) {
       "y = Mul(c, x)");
   spellings.push_back("c = HardSigmoid{alpha=0.16666667, beta=0.5}(x)\n y = Mul(c, x)");
   spellings.push_back(
-      "a = Add(x, three)\n b = Clip(a, , six)\n r = Relu(b)\n c = Mul(x, r)\n"
+      "a = Add(x, three)\n b = Clip(a, _, six)\n r = Relu(b)\n c = Mul(x, r)\n"
       "y = Div(c, six)");
   ExpectFused("fuse_hard_swish", "HardSwish", spellings);
 }

@@ -155,7 +155,7 @@ TEST(Pattern, OptionalOperandsAndConditions) {
   Subject clip(R"(
     graph g (x: float[2]) -> (y) {
       six = constant float[] {6}
-      y = Clip(x, , six)
+      y = Clip(x, _, six)
     })");
   EXPECT_TRUE(clip.Try(Op("Clip", {Any("x"), Absent(), Is(6)})).has_value());
   EXPECT_FALSE(clip.Try(Op("Clip", {Any("x"), Is(0), Is(6)})).has_value());
