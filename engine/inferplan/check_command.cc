@@ -14,6 +14,7 @@
 #include "engine/inferplan/text_table.h"
 #include "engine/onnx/import.h"
 #include "engine/ops/op_def.h"
+#include "engine/passes/pass.h"
 #include "engine/runtime/model.h"
 #include "engine/status_macros.h"
 #include "engine/whole_file.h"
@@ -46,6 +47,7 @@ struct Outcome {
   std::vector<std::string> notes;
   std::vector<Shape> shapes;
   std::vector<NodeReport> nodes;
+  std::vector<PassResult> passes;
   absl::Status status;
 };
 
@@ -116,6 +118,9 @@ absl::Status Check(const Arguments& arguments, Outcome& outcome) {
   RETURN_IF_ERROR(imported.status());
   ModelOptions options;
   options.eager = arguments.has("--eager");
+  if (!options.eager) {
+    ASSIGN_OR_RETURN(outcome.passes, RunPasses(*imported->graph->Clone(), registry, {}));
+  }
   ASSIGN_OR_RETURN(std::shared_ptr<Model> model,
                    Model::FromGraph(std::move(imported->graph), options));
   outcome.inputs = model->inputs();
@@ -164,6 +169,11 @@ void Print(const Outcome& outcome) {
     for (const auto& [kernel, count] : kernels) std::printf(" %s x%d", kernel.c_str(), count);
     std::printf("\n");
   }
+  std::string passes;
+  for (const PassResult& pass : outcome.passes) {
+    if (pass.applied > 0) absl::StrAppend(&passes, " ", pass.name, " x", pass.applied);
+  }
+  if (!passes.empty()) std::printf("passes:%s\n", passes.c_str());
   if (const auto& names = outcome.survey.optional_inputs; !names.empty()) {
     std::printf("inputs with a default: %s\n", absl::StrJoin(names, ", ").c_str());
   }
@@ -214,7 +224,9 @@ std::string ToJson(const std::string& path, const Outcome& outcome) {
     json.Strings(node.declined);
     json.EndObject();
   }
-  json.EndArray().Key("notes");
+  json.EndArray().Key("passes").BeginObject();
+  for (const PassResult& pass : outcome.passes) json.Key(pass.name).Int(pass.applied);
+  json.EndObject().Key("notes");
   json.Strings(outcome.notes);
   json.EndObject();
   return json.text();
