@@ -19,6 +19,7 @@ absl::StatusOr<int> FuseHardSwish(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseHardSigmoid(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseMish(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseSoftplus(Graph& graph, const OpRegistry& registry);
+absl::StatusOr<int> FuseScaledSwish(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseSwish(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseLayerNormalization(Graph& graph, const OpRegistry& registry);
 absl::StatusOr<int> FuseRmsNormalization(Graph& graph, const OpRegistry& registry);

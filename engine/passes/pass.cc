@@ -29,13 +29,15 @@ constexpr Pass kPasses[] = {
     {"fuse_hard_sigmoid", "Makes one HardSigmoid of a line clipped to [0, 1].", FuseHardSigmoid},
     {"fuse_mish", "Makes one Mish of x * tanh(softplus(x)).", FuseMish},
     {"fuse_softplus", "Makes one Softplus of log(1 + exp(x)).", FuseSoftplus},
-    {"fuse_swish", "Makes one Swish of x * sigmoid(alpha * x).", FuseSwish},
+    {"fuse_swish", "Makes one Swish of x * sigmoid(x).", FuseSwish},
+    {"fuse_scaled_swish", "Makes one Swish of x * sigmoid(alpha * x).", FuseScaledSwish,
+     /*by_default=*/false},
     {"fuse_layer_normalization", "Makes one LayerNormalization of its spellings.",
      FuseLayerNormalization},
     {"fuse_rms_normalization", "Makes one RMSNormalization of its spellings.",
      FuseRmsNormalization},
     {"fuse_attention", "Makes one Attention of MatMul, scale, mask, Softmax and MatMul.",
-     FuseAttention},
+     FuseAttention, /*by_default=*/false},
     {"batch_norm_to_scale_shift",
      "Turns BatchNormalization with constant statistics into a scale and shift by channel.",
      BatchNormToScaleShift},
@@ -90,8 +92,8 @@ absl::StatusOr<std::vector<PassStep>> RunPassSteps(Graph& graph, const OpRegistr
     changed = false;
     for (const Pass& pass : kPasses) {
       if (stop()) return steps;
-      if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) !=
-          options.disabled.end()) {
+      if (!pass.by_default || std::find(options.disabled.begin(), options.disabled.end(),
+                                        pass.name) != options.disabled.end()) {
         continue;
       }
       absl::StatusOr<int> applied = pass.run(graph, registry);

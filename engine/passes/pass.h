@@ -18,6 +18,8 @@ struct Pass {
   // Rewrites in place and returns how many times it applied. Shapes are inferred before the first
   // pass and after any that applied.
   absl::StatusOr<int> (*run)(Graph& graph, const OpRegistry& registry);
+  // False: RunPasses leaves it out, since the kernels there are run its result slower.
+  bool by_default = true;
 };
 
 // In the order they run.

@@ -102,12 +102,16 @@ TEST(FuseGelu, OtherConstantsAndOtherConsumers) {
 TEST(FuseSwish, Spellings) {
   ExpectFused("fuse_swish", "Swish",
               {"s = Sigmoid(x)\n y = Mul(x, s)", "s = Sigmoid(x)\n y = Mul(s, x)",
-               "a = Mul(x, two)\n s = Sigmoid(a)\n y = Mul(x, s)",
                "n = Neg(x)\n e = Exp(n)\n d = Add(e, one)\n y = Div(x, d)",
                "n = Neg(x)\n e = Exp(n)\n d = Add(one, e)\n r = Div(one, d)\n y = Mul(r, x)"});
-  const Rewritten r =
-      RunOnePass("fuse_swish", Spelling("a = Mul(two, x)\n s = Sigmoid(a)\n y = Mul(x, s)"));
+}
+
+TEST(FuseScaledSwish, KeepsAlpha) {
+  const std::string lines = "a = Mul(two, x)\n s = Sigmoid(a)\n y = Mul(x, s)";
+  ExpectFused("fuse_scaled_swish", "Swish", {lines});
+  const Rewritten r = RunOnePass("fuse_scaled_swish", Spelling(lines));
   EXPECT_EQ(r.node("Swish")->attributes().GetFloat("alpha", 0), 2.0f);
+  ExpectKept("fuse_scaled_swish", {lines}, "y, a");
 }
 
 TEST(FuseSwish, OtherConsumerOrOtherArgument) {
