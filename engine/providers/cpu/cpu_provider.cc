@@ -45,6 +45,10 @@ class HostProvider final : public ExecutionProvider {
     cpu::RegisterPooling(table_);
     cpu::RegisterLrn(table_);
     cpu::RegisterElementwise(table_);
+    cpu::RegisterSoftmax(table_);
+    cpu::RegisterLayerNorm(table_);
+    cpu::RegisterBiasGelu(table_);
+    cpu::RegisterTranspose(table_);
     cpu::RegisterBlockedConcat(table_);
     cpu::RegisterGlobalAveragePool(table_);
     cpu::RegisterChannelShuffleKernel(table_);

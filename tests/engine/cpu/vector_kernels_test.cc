@@ -41,6 +41,8 @@ struct Accuracy {
 
 double Sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double Silu(double x) { return x * Sigmoid(x); }
+double Softplus(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x))); }
+double Mish(double x) { return x * std::tanh(Softplus(x)); }
 
 // The bounds stated in vector/kernels-inl.h, against double precision, on every instruction set.
 TEST(VectorKernels, TranscendentalsAreWithinTheirBounds) {
@@ -50,6 +52,9 @@ TEST(VectorKernels, TranscendentalsAreWithinTheirBounds) {
       {"sigmoid", UnaryFunction::kSigmoid, Sigmoid, 3},
       // Below, the sigmoid inside is denormal and x times it inherits its error.
       {"silu", UnaryFunction::kSilu, Silu, 4, -85},
+      {"erf", UnaryFunction::kErf, [](double x) { return std::erf(x); }, 3},
+      {"softplus", UnaryFunction::kSoftplus, Softplus, 4},
+      {"mish", UnaryFunction::kMish, Mish, 6, -85},
   };
   const std::vector<float> x = Sweep();
   std::vector<float> y(x.size());
@@ -64,6 +69,19 @@ TEST(VectorKernels, TranscendentalsAreWithinTheirBounds) {
         if (ulp > worst) worst = ulp, where = x[i];
       }
       EXPECT_LE(worst, a.max_ulp) << a.name << " on " << (*kernels)->isa << " at " << where;
+    }
+  }
+}
+
+// Relative to x: far below zero the function is the small rest of a larger exponent.
+TEST(VectorKernels, GeluIsWithinItsBound) {
+  const std::vector<float> x = Sweep();
+  std::vector<float> y(x.size());
+  for (const auto* const* kernels = AllVectorKernels(); *kernels != nullptr; ++kernels) {
+    (*kernels)->unary[static_cast<int>(UnaryFunction::kGelu)](x.data(), y.data(), x.size(), 0, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double v = x[i], exact = 0.5 * v * std::erfc(-v * std::sqrt(0.5));
+      EXPECT_NEAR(y[i], exact, 0x1p-22 * std::abs(v)) << (*kernels)->isa << " at " << v;
     }
   }
 }

@@ -312,9 +312,29 @@ class ScaleShiftImplementation final : public KernelImplementation {
 
 void RegisterElementwise(CandidateTable& table) {
   const auto* unary = table.Own(std::make_unique<UnaryImplementation>());
-  for (const char* op :
-       {"Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Elu", "HardSigmoid", "HardSwish", "Swish",
-        "Gelu", "Softplus", "Mish", "Abs", "Neg", "Sqrt", "Exp", "Reciprocal", "Floor", "Ceil"}) {
+  for (const char* op : {"Relu",
+                         "LeakyRelu",
+                         "Clip",
+                         "Sigmoid",
+                         "Tanh",
+                         "Elu",
+                         "HardSigmoid",
+                         "HardSwish",
+                         "Swish",
+                         "Gelu",
+                         "Softplus",
+                         "Mish",
+                         "Abs",
+                         "Neg",
+                         "Sqrt",
+                         "Exp",
+                         "Reciprocal",
+                         "Floor",
+                         "Ceil",
+                         "Erf",
+                         "com.microsoft::Gelu",
+                         "com.microsoft::FastGelu",
+                         "com.microsoft::QuickGelu"}) {
     table.Add(op, unary);
   }
   const auto* binary = table.Own(std::make_unique<BinaryImplementation>());

@@ -8,6 +8,8 @@
 namespace inferd::engine::cpu {
 namespace {
 
+constexpr absl::string_view kMicrosoftDomain = "com.microsoft";
+
 // Clip's bound i, or `open` where absent; nullopt where it is not constant.
 std::optional<float> Bound(const NodeSpec& spec, int i, float open) {
   if (!spec.has_input(i)) return open;
@@ -60,6 +62,13 @@ std::optional<UnaryStep> UnaryFunctionOf(const NodeSpec& spec) {
   const absl::string_view op = spec.op().name;
   const Attributes& a = spec.attributes();
   using Function = UnaryFunction;
+  if (spec.op().domain == kMicrosoftDomain) {
+    if (op == "QuickGelu") return UnaryStep{Function::kQuickGelu, a.GetFloat("alpha", 1.702f)};
+    if (spec.has_input(1)) return std::nullopt;
+    if (op == "Gelu") return UnaryStep{Function::kGelu};
+    if (op == "FastGelu") return UnaryStep{Function::kGeluTanh};
+    return std::nullopt;
+  }
   if (!spec.op().domain.empty()) return std::nullopt;
   if (op == "Relu") return UnaryStep{Function::kRelu};
   if (op == "LeakyRelu") return UnaryStep{Function::kLeakyRelu, a.GetFloat("alpha", 0.01f)};
@@ -70,7 +79,12 @@ std::optional<UnaryStep> UnaryFunctionOf(const NodeSpec& spec) {
     return UnaryStep{Function::kHardSigmoid, a.GetFloat("alpha", 0.2f), a.GetFloat("beta", 0.5f)};
   }
   if (op == "HardSwish") return UnaryStep{Function::kHardSwish};
-  if (op == "Swish" && a.GetFloat("alpha", 1.0f) == 1.0f) return UnaryStep{Function::kSilu};
+  if (op == "Swish") {
+    const float alpha = a.GetFloat("alpha", 1.0f);
+    if (alpha == 1.0f) return UnaryStep{Function::kSilu};
+    return UnaryStep{Function::kQuickGelu, alpha};
+  }
+  if (op == "Erf") return UnaryStep{Function::kErf};
   if (op == "Softplus") return UnaryStep{Function::kSoftplus};
   if (op == "Mish") return UnaryStep{Function::kMish};
   if (op == "Abs") return UnaryStep{Function::kAbs};

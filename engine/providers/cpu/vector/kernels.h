@@ -27,8 +27,10 @@ enum class UnaryFunction : uint8_t {
   kReciprocal,
   kFloor,
   kCeil,
+  kErf,
+  kQuickGelu,  // alpha: x * sigmoid(alpha * x)
 };
-inline constexpr int kUnaryFunctions = 20;
+inline constexpr int kUnaryFunctions = 22;
 
 enum class BinaryFunction : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu };
 inline constexpr int kBinaryFunctions = 7;
