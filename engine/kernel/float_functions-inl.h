@@ -37,6 +37,18 @@ INFERD_INLINE float Exp(float x) {
   return p * PowerOfTwo(half) * PowerOfTwo(whole - half);
 }
 
+// The same for x <= 0, but 0 where the result would not be a normal number: n + 127 is read off the
+// last bits of the sum that rounds, and 0 there makes a factor 0.
+INFERD_INLINE float ExpOfNegative(float x) {
+  const float c = x < -88.0f ? -88.0f : x;
+  const float rounded = c * kLog2E + (kRound + 127.0f);
+  const float n = rounded - (kRound + 127.0f);
+  const float r = (c - n * kLn2High) - n * kLn2Low;
+  const float p = 1.0f + (r + ExpTail(r));
+  const unsigned power = __builtin_bit_cast(unsigned, rounded) << 23;
+  return p * __builtin_bit_cast(float, power);
+}
+
 // e^x - 1 for x <= 20, without the cancellation near 0.
 INFERD_INLINE float Expm1(float x) {
   const float small = x + ExpTail(x);
@@ -48,7 +60,7 @@ INFERD_INLINE float Expm1(float x) {
 // from 0, and with t = e - 1 near 0, where that cancels, -t / (t + 2).
 INFERD_INLINE float Tanh(float x) {
   const float y = -2.0f * __builtin_fabsf(x);
-  const float e = Exp(y);
+  const float e = ExpOfNegative(y);
   const float t = y > -0.34f ? y + ExpTail(y) : e - 1.0f;
   const bool near = y > -1.1f;
   const float quotient = (near ? t : 2.0f * e) / (near ? t + 2.0f : 1.0f + e);

@@ -7,6 +7,17 @@ namespace INFERD_ISA {
 
 #include "engine/kernel/float_functions-inl.h"  // NOLINT
 
+// The sigmoid, but 0 where it would not be a normal number.
+INFERD_INLINE float SigmoidOrZero(float x) {
+  const float e = ExpOfNegative(x < 0.0f ? x : -x);
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+// (1 + tanh(u)) / 2 is the sigmoid of 2 u, which does not cancel for negative u.
+INFERD_INLINE float GeluTanh(float x) {
+  return x * SigmoidOrZero(1.5957691216057308f * (x + 0.044715f * x * x * x));
+}
+
 // log(1 + u) for 0 <= u <= 1 to within 2 ulp: twice the inverse hyperbolic tangent of u / (2 + u),
 // which is at most a third.
 INFERD_INLINE float Log1p(float u) {
@@ -55,7 +66,7 @@ INFERD_INLINE float ErfcFar(float t) {
   g = g * t + 0.63852304f;
   g = g * t + 1.1264206f;
   g = g * t + 0.0005916877f;
-  return Exp(-g);
+  return ExpOfNegative(-g);
 }
 
 // To within 3 ulp.
@@ -100,12 +111,11 @@ INFERD_UNARY(UnaryTanh, Tanh(v))
 INFERD_UNARY(UnaryElu, v < 0.0f ? a * Expm1(v) : v)
 INFERD_UNARY(UnaryHardSigmoid, Clamp01(a* v + b))
 INFERD_UNARY(UnaryHardSwish, v* Clamp01(v / 6.0f + 0.5f))
-INFERD_UNARY(UnarySilu, v* Sigmoid(v))
+INFERD_UNARY(UnarySilu, v* SigmoidOrZero(v))
 INFERD_UNARY(UnaryGelu, Gelu(v))
 INFERD_UNARY(UnaryErf, Erf(v))
-INFERD_UNARY(UnaryQuickGelu, v* Sigmoid(a* v))
-INFERD_UNARY(UnaryGeluTanh,
-             0.5f * v * (1.0f + Tanh(0.79788456080286536f * (v + 0.044715f * v * v * v))))
+INFERD_UNARY(UnaryQuickGelu, v* SigmoidOrZero(a* v))
+INFERD_UNARY(UnaryGeluTanh, GeluTanh(v))
 INFERD_UNARY(UnarySoftplus, Softplus(v))
 INFERD_UNARY(UnaryMish, Mish(v))
 INFERD_UNARY(UnaryAbs, __builtin_fabsf(v))

@@ -83,8 +83,8 @@ INFERD_INLINE void Columns(const float* x, float* y, int64_t n, int64_t stride, 
     INFERD_IVDEP
     for (int64_t j = 0; j < columns; ++j) max[j] = row[j] > max[j] ? row[j] : max[j];
   }
-  for (int64_t begin = 0; begin < n; begin += 64) {
-    const int64_t end = n - begin < 64 ? n : begin + 64;
+  for (int64_t begin = 0; begin < n; begin += 16) {
+    const int64_t end = n - begin < 16 ? n : begin + 16;
     float part[kSoftmaxColumns] = {};
     for (int64_t i = begin; i < end; ++i) {
       const float* row = x + i * stride;

@@ -70,6 +70,14 @@ static void Transpose(const float* from, int64_t from_stride, float* to, int64_t
   const int64_t whole = rows / kTile * kTile;
   for (int64_t strip = 0; strip < columns; strip += kStrip) {
     const int64_t end = columns - strip < kStrip ? columns : strip + kStrip;
+    if (end - strip < kTile) {
+      // Too few columns for tiles; rows in pieces that stay in the first-level cache.
+      for (int64_t r = 0; r < rows; r += 512) {
+        Edge(from + r * from_stride + strip, from_stride, to + strip * to_stride + r, to_stride,
+             rows - r < 512 ? rows - r : 512, end - strip);
+      }
+      continue;
+    }
     for (int64_t r = 0; r < whole; r += kTile) {
       int64_t c = strip;
       for (; c + kTile <= end; c += kTile) {

@@ -24,39 +24,45 @@ INFERD_INLINE void StoreSome(float* p, int64_t n, Vec v) {
 INFERD_INLINE Vec Max(Vec a, Vec b) { return a > b ? a : b; }
 INFERD_INLINE Vec Min(Vec a, Vec b) { return a < b ? a : b; }
 
+typedef float Quad __attribute__((vector_size(16), may_alias));
+
 INFERD_INLINE double SumOfLanes(Vec v) {
-  float lanes[kLanes];
-  __builtin_memcpy(lanes, &v, sizeof(lanes));
-  double sums[4] = {};
-  for (int i = 0; i < kLanes; ++i) sums[i % 4] += lanes[i];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  Quad quads[kLanes / 4];
+  __builtin_memcpy(quads, &v, sizeof(quads));
+  INFERD_UNROLL for (int width = kLanes / 8; width > 0; width /= 2) {
+    INFERD_UNROLL for (int i = 0; i < width; ++i) quads[i] += quads[i + width];
+  }
+  const Quad q = quads[0];
+  return (static_cast<double>(q[0]) + q[1]) + (static_cast<double>(q[2]) + q[3]);
 }
 INFERD_INLINE float MaxOfLanes(Vec v) {
-  float lanes[kLanes];
-  __builtin_memcpy(lanes, &v, sizeof(lanes));
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int i = 0; i < width; ++i) {
-      lanes[i] = lanes[i] > lanes[i + width] ? lanes[i] : lanes[i + width];
+  Quad quads[kLanes / 4];
+  __builtin_memcpy(quads, &v, sizeof(quads));
+  INFERD_UNROLL for (int width = kLanes / 8; width > 0; width /= 2) {
+    INFERD_UNROLL for (int i = 0; i < width; ++i) {
+      quads[i] = quads[i] > quads[i + width] ? quads[i] : quads[i + width];
     }
   }
-  return lanes[0];
+  const Quad q = quads[0];
+  const float a = q[0] > q[1] ? q[0] : q[1], b = q[2] > q[3] ? q[2] : q[3];
+  return a > b ? a : b;
 }
 
-// e^x for x <= 88 to within 2 ulp, 0 below about -104.
+// e^x for x <= 0 to within 2 ulp; 0 where it would not be a normal number. As Exp, but for the power
+// of two: n + 127 is read off the last bits of the sum that rounds, and 0 there makes a factor 0.
 INFERD_INLINE Vec ExpOf(Vec x) {
   // Max keeps its second argument where it is NaN.
-  const Vec c = Max(Splat(-104.0f), x);
-  const Vec n = (c * 1.44269504088896341f + 12582912.0f) - 12582912.0f;
+  const Vec c = Max(Splat(-88.0f), x);
+  const Vec rounded = c * 1.44269504088896341f + (12582912.0f + 127.0f);
+  const Vec n = rounded - (12582912.0f + 127.0f);
   const Vec r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
   Vec p = r * (1.0f / 5040.0f) + 1.0f / 720.0f;
   p = p * r + 1.0f / 120.0f;
   p = p * r + 1.0f / 24.0f;
   p = p * r + 1.0f / 6.0f;
   p = p * r + 0.5f;
-  p = 1.0f + (r + p * r * r);
-  const VecInt whole = __builtin_convertvector(n, VecInt);
-  // In two factors, so that denormal results come out right.
-  const VecInt half = whole >> 1;
-  const VecInt low = (half + 127) << 23, high = (whole - half + 127) << 23;
-  return p * reinterpret_cast<const Vec&>(low) * reinterpret_cast<const Vec&>(high);
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  const VecInt power = reinterpret_cast<const VecInt&>(rounded) << 23;
+  return p * reinterpret_cast<const Vec&>(power);
 }
