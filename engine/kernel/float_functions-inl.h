@@ -39,14 +39,27 @@ INFERD_INLINE float Exp(float x) {
 
 // The same for x <= 0, but 0 where the result would not be a normal number: n + 127 is read off the
 // last bits of the sum that rounds, and 0 there makes a factor 0.
-INFERD_INLINE float ExpOfNegative(float x) {
+struct ReducedExponent {
+  float power;  // 2^n
+  float r;
+};
+INFERD_INLINE ReducedExponent ReduceNegative(float x) {
   const float c = x < -88.0f ? -88.0f : x;
   const float rounded = c * kLog2E + (kRound + 127.0f);
   const float n = rounded - (kRound + 127.0f);
-  const float r = (c - n * kLn2High) - n * kLn2Low;
-  const float p = 1.0f + (r + ExpTail(r));
-  const unsigned power = __builtin_bit_cast(unsigned, rounded) << 23;
-  return p * __builtin_bit_cast(float, power);
+  const unsigned bits = __builtin_bit_cast(unsigned, rounded) << 23;
+  return {__builtin_bit_cast(float, bits), (c - n * kLn2High) - n * kLn2Low};
+}
+
+INFERD_INLINE float ExpOfNegative(float x) {
+  const ReducedExponent e = ReduceNegative(x);
+  return (1.0f + (e.r + ExpTail(e.r))) * e.power;
+}
+
+// e^x - 1 for x <= 0: what is near 0 is not first added to 1.
+INFERD_INLINE float Expm1OfNegative(float x) {
+  const ReducedExponent e = ReduceNegative(x);
+  return (e.r + ExpTail(e.r)) * e.power + (e.power - 1.0f);
 }
 
 // e^x - 1 for x <= 20, without the cancellation near 0.
@@ -56,15 +69,10 @@ INFERD_INLINE float Expm1(float x) {
   return (x > -0.34f) & (x < 0.34f) ? small : large;
 }
 
-// From e = e^(-2|x|), which cannot overflow: 1 - 2 e / (1 + e), which is good to the last place far
-// from 0, and with t = e - 1 near 0, where that cancels, -t / (t + 2).
+// From t = e^(-2|x|) - 1, which cannot overflow: -t / (t + 2).
 INFERD_INLINE float Tanh(float x) {
-  const float y = -2.0f * __builtin_fabsf(x);
-  const float e = ExpOfNegative(y);
-  const float t = y > -0.34f ? y + ExpTail(y) : e - 1.0f;
-  const bool near = y > -1.1f;
-  const float quotient = (near ? t : 2.0f * e) / (near ? t + 2.0f : 1.0f + e);
-  return __builtin_copysignf((near ? 0.0f : 1.0f) - quotient, x);
+  const float t = Expm1OfNegative(-2.0f * __builtin_fabsf(x));
+  return __builtin_copysignf(t / (t + 2.0f), x);
 }
 
 INFERD_INLINE float Sigmoid(float x) {
