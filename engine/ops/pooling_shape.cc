@@ -21,6 +21,15 @@ void SetOutputs(InferenceContext& context, const SymbolicShape& shape) {
   if (context.node().output(1) != nullptr) context.SetOutput(1, ElementType::kInt64, shape);
 }
 
+// The standard's formula leaves open how an input smaller than the window counts. ONNX Runtime
+// rounds toward 0, which gives one window; networks run on inputs that small depend on it.
+absl::StatusOr<WindowAttributes> ReadPoolAttributes(const Attributes& attributes,
+                                                    int spatial_rank) {
+  ASSIGN_OR_RETURN(WindowAttributes window, ReadWindowAttributes(attributes, spatial_rank));
+  window.partial_window = true;
+  return window;
+}
+
 }  // namespace
 
 Shape PoolingShape::OutputShape() const {
@@ -34,7 +43,7 @@ absl::StatusOr<PoolingShape> ResolvePooling(const Attributes& attributes, const 
   const int spatial_rank = x.rank() - 2;
   const std::vector<int64_t> kernel = attributes.GetInts("kernel_shape");
   RETURN_IF_ERROR(CheckKernelShape(kernel, spatial_rank));
-  ASSIGN_OR_RETURN(const WindowAttributes window, ReadWindowAttributes(attributes, spatial_rank));
+  ASSIGN_OR_RETURN(const WindowAttributes window, ReadPoolAttributes(attributes, spatial_rank));
   PoolingShape p;
   p.batch = x[0];
   p.channels = x[1];
@@ -69,7 +78,7 @@ absl::Status InferPooling(InferenceContext& context) {
   RETURN_IF_ERROR(CheckRank(rank));
   RETURN_IF_ERROR(CheckKernelShape(kernel, rank - 2));
   ASSIGN_OR_RETURN(const WindowAttributes window,
-                   ReadWindowAttributes(context.attributes(), rank - 2));
+                   ReadPoolAttributes(context.attributes(), rank - 2));
   SymbolicShape y = x.has_rank() ? x : SymbolicShape::OfRank(rank);
   for (int i = 0; i < rank - 2; ++i) {
     ASSIGN_OR_RETURN(y[i + 2], WindowOutputDim(window, i, y[i + 2], Dim(kernel[i])));

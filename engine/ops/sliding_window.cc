@@ -133,6 +133,10 @@ absl::StatusOr<WindowAxis> ResolveWindowAxis(const WindowAttributes& attributes,
       break;
   }
   const int64_t room = input + w.pad_begin + w.pad_end - w.extent();
+  if (room < 0 && attributes.partial_window && -room < w.stride && input > 0) {
+    w.output = 1;
+    return w;
+  }
   if (room < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "spatial axis ", axis, ": a window of ", w.extent(), " (kernel ", kernel, ", dilation ",

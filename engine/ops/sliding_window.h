@@ -61,6 +61,8 @@ absl::StatusOr<std::array<WindowAxis, 3>> AsThreeAxes(absl::Span<const WindowAxi
 struct WindowAttributes {
   AutoPad auto_pad = AutoPad::kNotSet;
   bool ceil_mode = false;
+  // One window that is cut off where the padded input is smaller, by less than a stride.
+  bool partial_window = false;
   std::vector<int64_t> strides;
   std::vector<int64_t> dilations;
   std::vector<int64_t> pads;
@@ -75,7 +77,7 @@ absl::Status CheckKernelShape(absl::Span<const int64_t> kernel, int spatial_rank
 
 // The output size of one axis and, for SAME, its pads, by the formulas of the standard's
 // AveragePool (with ceil_mode, windows that would start in the end padding are dropped).
-// INVALID_ARGUMENT when the window does not fit into the padded input.
+// INVALID_ARGUMENT when the window does not fit into the padded input and none may be partial.
 absl::StatusOr<WindowAxis> ResolveWindowAxis(const WindowAttributes& attributes, int axis,
                                              int64_t input, int64_t kernel);
 

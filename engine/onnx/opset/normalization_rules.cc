@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "engine/onnx/opset/node_adapter.h"
 #include "engine/onnx/opset/rules.h"
@@ -82,6 +85,28 @@ absl::Status GroupNormPerGroup(NodeAdapter& node) {
   return absl::OkStatus();
 }
 
+// ONNX Runtime had this operator before the standard. Its own lets the scale have another type,
+// that of the result, and ignores attributes it does not know; its optimizer's exports have both.
+absl::Status LayerNormBeforeStandard(NodeAdapter& node) {
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : node.attributes) {
+    if (name != "axis" && name != "epsilon" && name != "stash_type") unknown.push_back(name);
+  }
+  for (const std::string& name : unknown) {
+    node.Note(absl::StrCat("LayerNormalization has no attribute '", name, "'; it is ignored."));
+    node.attributes.Erase(name);
+  }
+  Value* x = node.input(0);
+  Value* scale = node.input(1);
+  if (x == nullptr || scale == nullptr) return absl::OkStatus();
+  const ElementType from = NodeAdapter::ElementOf(x), to = NodeAdapter::ElementOf(scale);
+  if (from == to || from == ElementType::kUndefined || to == ElementType::kUndefined) {
+    return absl::OkStatus();
+  }
+  node.SetInput(0, node.Emit("CastLike", {x, scale}));
+  return absl::OkStatus();
+}
+
 constexpr OpsetRule kRules[] = {
     {"", "BatchNormalization", 1, BatchNormBefore7},
     {"", "BatchNormalization", 7, BatchNormBefore9},
@@ -89,6 +114,8 @@ constexpr OpsetRule kRules[] = {
     {"", "BatchNormalization", 14, BatchNormInference},
     {"", "GroupNormalization", 18, GroupNormPerGroup},
     {"", "GroupNormalization", 21, nullptr},
+    {"", "LayerNormalization", 1, LayerNormBeforeStandard},
+    {"", "LayerNormalization", 17, nullptr},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 namespace inferd::engine {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -316,6 +317,17 @@ TEST_F(OpsetRulesTest, GemmCastAndOthers) {
   Import(11, FloatInput("x", "2,3") + FloatInput("s", "3"),
          NodeText("LayerNormalization", "x,s", "y"));
   EXPECT_THAT(model_.notes, ElementsAre(HasSubstr("entered ai.onnx in opset 17")));
+}
+
+TEST_F(OpsetRulesTest, LayerNormalizationBeforeTheStandardHadIt) {
+  const std::string inputs = InputText("x", 10, "2,3") + FloatInput("s", "3");
+  const std::string node =
+      NodeText("LayerNormalization", "x,s", "y", FloatAttribute("epsion", 1e-5f));
+  Import(12, inputs, node);
+  EXPECT_EQ(ops(), "CastLike LayerNormalization");
+  EXPECT_EQ(type(), "float[2,3]");
+  EXPECT_THAT(model_.notes, Contains(HasSubstr("no attribute 'epsion'")));
+  ExpectError(17, inputs, node, "unknown attribute 'epsion'");
 }
 
 TEST_F(OpsetRulesTest, NamesOfEmittedNodesTellWhereTheyComeFrom) {

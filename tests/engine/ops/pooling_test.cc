@@ -81,6 +81,27 @@ TEST(GlobalPools, WholePlanes) {
   EXPECT_THAT(lp, TensorIs<float>({1, 2, 1, 1}, {5, 10}, 1e-6));
 }
 
+TEST(Pooling, CutsOffTheOnlyWindowOfASmallInput) {
+  const Tensor x = MakeTensor<float>({1, 1, 1, 4}, {1, 5, 2, 8});
+  for (const bool max : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(Tensor out, OpTester(max ? "MaxPool" : "AveragePool")
+                                         .Attr("kernel_shape", Ints{2, 2})
+                                         .Attr("strides", Ints{2, 2})
+                                         .Input(x)
+                                         .Run1());
+    if (max) EXPECT_THAT(out, TensorIs<float>({1, 1, 1, 2}, {5, 8}));
+    if (!max) EXPECT_THAT(out, TensorIs<float>({1, 1, 1, 2}, {3, 5}));
+  }
+  // By a stride or more: none.
+  EXPECT_THAT(OpTester("MaxPool")
+                  .Attr("kernel_shape", Ints{3, 2})
+                  .Attr("strides", Ints{2, 2})
+                  .Input(x)
+                  .Run1()
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("does not fit")));
+}
+
 TEST(Pooling, RefusesWhatDoesNotFit) {
   const Tensor x = RandomFloats({1, 1, 4, 4}, 1);
   EXPECT_THAT(OpTester("MaxPool").Attr("kernel_shape", Ints{2}).Input(x).Run1().status(),
