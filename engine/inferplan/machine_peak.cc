@@ -130,9 +130,9 @@ double MultiplyAddRate(const Arithmetic& arithmetic) {
   return 2.0 * kSums * arithmetic.lanes * static_cast<double>(kRounds) / seconds;
 }
 
-// Walks through buffers larger than the caches, in pieces so short that most are not interrupted.
+// Walks through buffers in pieces so short that most are not interrupted.
 double CopyRate(size_t bytes) {
-  constexpr size_t kPiece = size_t{512} << 10;
+  constexpr size_t kPiece = size_t{128} << 10;
   const auto from = std::make_unique<char[]>(bytes);
   const auto to = std::make_unique<char[]>(bytes);
   std::memset(from.get(), 1, bytes);
@@ -179,6 +179,8 @@ MachinePeak MeasurePeak(int threads) {
   const size_t bytes =
       std::clamp((size_t{256} << 20) / static_cast<size_t>(threads), kSmallest, kLargest);
   peak.copy_bandwidth = SumOverThreads(threads, [&] { return CopyRate(bytes); });
+  peak.cached_copy_bandwidth = SumOverThreads(
+      threads, [&] { return CopyRate(static_cast<size_t>(MachinePeak::kCachedBytes) / 2); });
   return peak;
 }
 

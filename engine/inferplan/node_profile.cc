@@ -24,8 +24,11 @@ std::vector<NodeFigures> FiguresOf(const ModelProfile& profile) {
     if (nanoseconds > 0 && flops > 0) figures.gflops = flops / nanoseconds;
     if (nanoseconds > 0 && bytes > 0) figures.gigabytes = bytes / nanoseconds;
     const double compute = figures.gflops < 0 ? -1 : 1e9 * figures.gflops / profile.peak.flops;
-    const double memory =
-        figures.gigabytes < 0 ? -1 : 1e9 * figures.gigabytes / profile.peak.copy_bandwidth;
+    const double bytes_each = bytes * runs / static_cast<double>(std::max<int64_t>(node.runs, 1));
+    const double bandwidth = bytes_each <= MachinePeak::kCachedBytes * profile.threads
+                                 ? profile.peak.cached_copy_bandwidth
+                                 : profile.peak.copy_bandwidth;
+    const double memory = figures.gigabytes < 0 ? -1 : 1e9 * figures.gigabytes / bandwidth;
     // A node of unknown arithmetic may be bound by it: nothing is claimed.
     if (node.work.flops >= 0) figures.share_of_peak = std::max(compute, memory);
     figures.compute_bound = compute > memory;
@@ -65,7 +68,9 @@ std::string ProfileJson(const ModelProfile& profile) {
   json.Key("median_run_us").Double(profile.median_run_us);
   json.Key("peak").BeginObject().Key("instructions").String(profile.peak.instructions);
   json.Key("gflops").Double(profile.peak.flops / 1e9);
-  json.Key("copy_gigabytes_per_second").Double(profile.peak.copy_bandwidth / 1e9).EndObject();
+  json.Key("copy_gigabytes_per_second").Double(profile.peak.copy_bandwidth / 1e9);
+  json.Key("cached_copy_gigabytes_per_second");
+  json.Double(profile.peak.cached_copy_bandwidth / 1e9).EndObject();
   json.Key("nodes").BeginArray();
   const std::vector<NodeFigures> figures = FiguresOf(profile);
   for (size_t i = 0; i < profile.nodes.size(); ++i) {
@@ -74,6 +79,7 @@ std::string ProfileJson(const ModelProfile& profile) {
     WriteReport(json, node.report);
     json.Key("runs").Int(node.runs).Key("model_runs").Int(node.model_runs);
     json.Key("median_us").Double(figures[i].microseconds);
+    json.Key("least_us").Double(static_cast<double>(node.least_self_nanoseconds) / 1e3);
     json.Key("total_us").Double(static_cast<double>(node.nanoseconds) / 1e3);
     json.Key("total_self_us").Double(static_cast<double>(node.self_nanoseconds) / 1e3);
     json.Key("share").Double(figures[i].share);

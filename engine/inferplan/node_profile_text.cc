@@ -48,13 +48,15 @@ std::string NodeTable(const ModelProfile& profile, const std::vector<NodeFigures
     const NodeReport& report = profile.nodes[i].report;
     const NodeFigures& f = figures[i];
     rows.push_back({absl::StrFormat("%.1f", f.microseconds),
+                    absl::StrFormat(
+                        "%.1f", static_cast<double>(profile.nodes[i].least_self_nanoseconds) / 1e3),
                     absl::StrFormat("%.1f%%", 100 * f.share), Known(f.gflops), Known(f.gigabytes),
                     Known(f.share_of_peak < 0 ? -1 : 100 * f.share_of_peak, "%"), BoundOf(f),
                     report.op, absl::StrCat(report.provider, "/", report.kernel), report.layout,
                     NameOf(report)});
   }
-  const std::string table = TextTable({"us", "share", "GFLOP/s", "GB/s", "of peak", "bound",
-                                       "operator", "kernel", "layout", "node"},
+  const std::string table = TextTable({"us", "least", "share", "GFLOP/s", "GB/s", "of peak",
+                                       "bound", "operator", "kernel", "layout", "node"},
                                       rows);
   std::vector<std::string> lines = absl::StrSplit(table, '\n');
   std::string text = absl::StrCat(lines[0], "\n");
@@ -103,6 +105,20 @@ std::string OperatorTable(const ModelProfile& profile, const std::vector<NodeFig
   return TextTable({"us", "share", "GFLOP/s", "GB/s", "nodes", "operator"}, rows);
 }
 
+// Medians far above the least times tell of other work on the machine, not of the model.
+std::string BusyNote(const ModelProfile& profile) {
+  constexpr double kQuiet = 1.5;
+  double median = 0, least = 0;
+  for (const NodeProfile& node : profile.nodes) {
+    median += static_cast<double>(node.median_self_nanoseconds);
+    least += static_cast<double>(node.least_self_nanoseconds);
+  }
+  if (median <= kQuiet * least) return "";
+  return absl::StrFormat(
+      "the machine is busy: medians add up to %.1f us, the least times to %.1f us\n", median / 1e3,
+      least / 1e3);
+}
+
 std::string FusionAnswer(const ModelProfile& profile) {
   int fused = 0, folded = 0, aliases = 0;
   std::string list;
@@ -141,7 +157,8 @@ std::vector<bool> HaveBodies(const ModelProfile& profile) {
 std::string Explanation(const NodeProfile& node, const NodeFigures& figures, bool has_bodies) {
   const NodeReport& report = node.report;
   if (has_bodies) return "what goes on around the nodes of its bodies";
-  if (figures.share_of_peak > 1 && !figures.compute_bound) return "its data lies in a cache";
+  if (figures.share_of_peak > 1 && !figures.compute_bound)
+    return "a cache nearer than counted with";
   if (figures.share_of_peak > 1) return "fewer operations than counted (Winograd, integers)";
   if (figures.share_of_peak > 0.8) return "near what the machine can do";
   if (report.kernel == kReference && !report.declined.empty()) {
@@ -241,11 +258,14 @@ std::string ProfileText(const ModelProfile& profile) {
   return absl::StrCat(
       absl::StrFormat("%d runs of %s with %d threads, median %.1f us\n", profile.runs,
                       absl::StrJoin(profile.inputs, ", "), profile.threads, profile.median_run_us),
-      absl::StrFormat("peak, measured now: %.1f GFLOP/s (%s, float), %.1f GB/s (copy in memory, "
-                      "read and written;\na cache is faster, so small data may exceed it)\n\n",
-                      peak.flops / 1e9, peak.instructions, peak.copy_bandwidth / 1e9),
-      NodeTable(profile, figures), "\n", OperatorTable(profile, figures), "\n",
-      FusionAnswer(profile), BottleneckAnswer(profile, figures), FallbackAnswer(profile, figures));
+      absl::StrFormat(
+          "peak, measured now: %.1f GFLOP/s (%s, float); copies, read and written: %.1f GB/s in "
+          "memory,\n%.1f GB/s in a cache (for nodes of no more than %.0f KiB per thread)\n",
+          peak.flops / 1e9, peak.instructions, peak.copy_bandwidth / 1e9,
+          peak.cached_copy_bandwidth / 1e9, MachinePeak::kCachedBytes / 1024),
+      BusyNote(profile), "\n", NodeTable(profile, figures), "\n", OperatorTable(profile, figures),
+      "\n", FusionAnswer(profile), BottleneckAnswer(profile, figures),
+      FallbackAnswer(profile, figures));
 }
 
 }  // namespace inferd::engine

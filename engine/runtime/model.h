@@ -80,6 +80,7 @@ struct NodeProfile {
   int64_t nanoseconds = 0;              // with the nodes of its bodies
   int64_t self_nanoseconds = 0;         // without them
   int64_t median_self_nanoseconds = 0;  // per run of the model, over the last of those it was in
+  int64_t least_self_nanoseconds = 0;   // in any run of the model it was in
   int64_t model_runs = 0;               // runs of the model it was in
   NodeWork work = {};                   // summed over `runs`
   int parent = -1;  // position of the node whose body it is in; it comes after that

@@ -46,6 +46,8 @@ void Profiler::BeginRun() {
 void Profiler::EndRun() {
   for (Row& row : rows_) {
     if (!row.ran) continue;
+    int64_t& least = row.profile.least_self_nanoseconds;
+    least = row.profile.model_runs == 0 ? row.in_this_run : std::min(least, row.in_this_run);
     const auto at = static_cast<size_t>(row.profile.model_runs++);
     if (row.recent.size() < kMaxRecent) {
       row.recent.push_back(row.in_this_run);

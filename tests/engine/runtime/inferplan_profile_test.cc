@@ -107,6 +107,7 @@ TEST_F(ProfileTest, SaysWhatRanAndAnswersInWords) {
     const auto& node = value.struct_value().fields();
     share += node.at("share").number_value();
     EXPECT_EQ(node.at("model_runs").number_value(), 3);
+    EXPECT_LE(node.at("least_us").number_value(), node.at("median_us").number_value());
     for (const char* key : {"kernel", "provider", "layout", "bound_by"}) {
       EXPECT_NE(node.at(key).string_value(), "") << key;
     }
@@ -233,6 +234,7 @@ TEST(MachinePeakTest, IsMeasured) {
   EXPECT_EQ(peak.threads, 2);
   EXPECT_GT(peak.flops, 0);
   EXPECT_GT(peak.copy_bandwidth, 0);
+  EXPECT_GT(peak.cached_copy_bandwidth, 0);
   EXPECT_NE(peak.instructions, "");
 }
 
