@@ -89,8 +89,8 @@ TEST(Pooling, CutsOffTheOnlyWindowOfASmallInput) {
                                          .Attr("strides", Ints{2, 2})
                                          .Input(x)
                                          .Run1());
-    if (max) EXPECT_THAT(out, TensorIs<float>({1, 1, 1, 2}, {5, 8}));
-    if (!max) EXPECT_THAT(out, TensorIs<float>({1, 1, 1, 2}, {3, 5}));
+    EXPECT_THAT(
+        out, max ? TensorIs<float>({1, 1, 1, 2}, {5, 8}) : TensorIs<float>({1, 1, 1, 2}, {3, 5}));
   }
   // By a stride or more: none.
   EXPECT_THAT(OpTester("MaxPool")

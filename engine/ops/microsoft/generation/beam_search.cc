@@ -378,7 +378,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeGreedySearch(const NodeSpec& spec) {
                                  settings.batch * settings.vocabulary,
                                  &settings.rules.prefix_vocab_mask));
       }
-      RETURN_IF_ERROR(LogProbabilitiesOfLast(logits.view(), rows, settings.vocabulary, &scores));
+      // Unlike beam search, which sums them up, greedy search ranks the logits as they are.
+      RETURN_IF_ERROR(LogitsOfLast(logits.view(), rows, settings.vocabulary, &scores));
       ApplyScoreRules(settings.rules, sequences, settings.batch, step, &scores);
       for (int r = 0; r < rows; ++r) {
         const auto row = scores.begin() + r * settings.vocabulary;

@@ -101,6 +101,13 @@ class DecoderOnly final : public Decoder {
       return absl::InvalidArgumentError("graph 'decoder' has no caches among its outputs");
     }
     RETURN_IF_ERROR(ExpectBodyInputs(*body, "decoder", kFirstPast + layers + captures));
+    if (in.node->attributes().has("init_decoder")) {
+      ASSIGN_OR_RETURN(const Graph* first, BodyOf(*in.node, "init_decoder"));
+      RETURN_IF_ERROR(
+          ExpectBodyInputs(*first, "init_decoder", static_cast<int>(body->inputs().size())));
+      RETURN_IF_ERROR(
+          ExpectBodyOutputs(*first, "init_decoder", static_cast<int>(body->outputs().size())));
+    }
     auto decoder = std::unique_ptr<DecoderOnly>(new DecoderOnly(in));
     const int64_t rows = in.input_ids.shape[0] * in.beams;
     for (int i = 0; i < layers; ++i) {
@@ -144,7 +151,9 @@ class DecoderOnly final : public Decoder {
       }
       next_positions_.push_back(position);
     }
-    return Run(ids, positions, length);
+    // A model may have a graph of its own for the prompt, which reads and gives the same values.
+    const bool own_graph = in_.node->attributes().has("init_decoder");
+    return Run(own_graph ? "init_decoder" : "decoder", ids, positions, length);
   }
 
   absl::StatusOr<Tensor> Next(absl::Span<const int32_t> tokens,
@@ -158,14 +167,14 @@ class DecoderOnly final : public Decoder {
     std::vector<int32_t> positions = next_positions_;
     for (int32_t& position : next_positions_) ++position;
     for (std::vector<int32_t>& mask : masks_) mask.push_back(1);
-    return Run({tokens.begin(), tokens.end()}, positions, 1);
+    return Run("decoder", {tokens.begin(), tokens.end()}, positions, 1);
   }
 
  private:
   explicit DecoderOnly(const DecoderInputs& in) : in_(in) {}
 
-  absl::StatusOr<Tensor> Run(const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
-                             int64_t length) {
+  absl::StatusOr<Tensor> Run(absl::string_view body, const std::vector<int32_t>& ids,
+                             const std::vector<int32_t>& positions, int64_t length) {
     const auto rows = static_cast<int64_t>(masks_.size());
     std::vector<int32_t> mask;
     for (const std::vector<int32_t>& row : masks_) mask.insert(mask.end(), row.begin(), row.end());
@@ -176,8 +185,7 @@ class DecoderOnly final : public Decoder {
     std::vector<TensorView> inputs = {id_tensor.view(), position_tensor.view(), mask_tensor.view()};
     for (const Tensor& cache : caches_) inputs.push_back(cache.view());
     std::vector<Tensor> outputs;
-    RETURN_IF_ERROR(
-        in_.context->RunBody("decoder", WithCaptures(in_, std::move(inputs)), &outputs));
+    RETURN_IF_ERROR(in_.context->RunBody(body, WithCaptures(in_, std::move(inputs)), &outputs));
     for (size_t i = 0; i < caches_.size(); ++i) caches_[i] = std::move(outputs[1 + i]);
     return std::move(outputs[0]);
   }

@@ -6,22 +6,19 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "engine/status_macros.h"
 
 namespace inferd::engine {
 namespace {
 
 constexpr float kForbidden = std::numeric_limits<float>::lowest();
 
-template <typename T>
-void LogSoftmaxRow(const T* logits, int64_t count, float* scores) {
-  float max = -std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < count; ++i) max = std::max(max, static_cast<float>(logits[i]));
+void LogSoftmaxRow(int64_t count, float* scores) {
+  const float max = *std::max_element(scores, scores + count);
   double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += std::exp(double(static_cast<float>(logits[i])) - max);
+  for (int64_t i = 0; i < count; ++i) sum += std::exp(double(scores[i]) - max);
   const double shift = max + std::log(sum);
-  for (int64_t i = 0; i < count; ++i) {
-    scores[i] = static_cast<float>(static_cast<float>(logits[i]) - shift);
-  }
+  for (int64_t i = 0; i < count; ++i) scores[i] = static_cast<float>(scores[i] - shift);
 }
 
 void PenalizeRepetition(float penalty, const std::vector<int32_t>& tokens, int64_t vocabulary,
@@ -49,8 +46,8 @@ void ForbidRepeatedNgrams(int n, const std::vector<int32_t>& tokens, int64_t voc
 
 }  // namespace
 
-absl::Status LogProbabilitiesOfLast(const TensorView& logits, int64_t rows, int64_t vocabulary,
-                                    std::vector<float>* scores) {
+absl::Status LogitsOfLast(const TensorView& logits, int64_t rows, int64_t vocabulary,
+                          std::vector<float>* scores) {
   const Shape& shape = logits.shape;
   if (shape.rank() != 3 || shape[0] != rows || shape[1] < 1 || shape[2] < vocabulary) {
     return absl::InvalidArgumentError(absl::StrCat("the decoder gives logits ", shape.ToString(),
@@ -60,14 +57,24 @@ absl::Status LogProbabilitiesOfLast(const TensorView& logits, int64_t rows, int6
   scores->resize(rows * vocabulary);
   const bool known = DispatchType<float, Float16, BFloat16>(logits.type, [&]<typename T>() {
     for (int64_t r = 0; r < rows; ++r) {
-      LogSoftmaxRow(logits.as<T>() + ((r + 1) * shape[1] - 1) * shape[2], vocabulary,
-                    scores->data() + r * vocabulary);
+      const T* last = logits.as<T>() + ((r + 1) * shape[1] - 1) * shape[2];
+      for (int64_t t = 0; t < vocabulary; ++t) {
+        (*scores)[r * vocabulary + t] = static_cast<float>(last[t]);
+      }
     }
   });
   if (known) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the decoder gives logits of type ",
                                                  ElementTypeName(logits.type),
                                                  ", expected float, float16 or bfloat16"));
+}
+
+absl::Status LogProbabilitiesOfLast(const TensorView& logits, int64_t rows, int64_t vocabulary,
+                                    std::vector<float>* scores) {
+  RETURN_IF_ERROR(LogitsOfLast(logits, rows, vocabulary, scores));
+  if (vocabulary == 0) return absl::OkStatus();
+  for (int64_t r = 0; r < rows; ++r) LogSoftmaxRow(vocabulary, scores->data() + r * vocabulary);
+  return absl::OkStatus();
 }
 
 void ApplyScoreRules(const ScoreRules& rules, const Sequences& sequences, int batch, int step,

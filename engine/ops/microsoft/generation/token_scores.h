@@ -23,8 +23,11 @@ struct ScoreRules {
 // Tokens of each row so far. All rows are equally long.
 using Sequences = std::vector<std::vector<int32_t>>;
 
-// The last position of logits [rows, positions, vocabulary] as log probabilities, row by row.
-// INVALID_ARGUMENT where the logits have another form.
+// The last position of logits [rows, positions, vocabulary], row by row. INVALID_ARGUMENT where
+// the logits have another form.
+absl::Status LogitsOfLast(const TensorView& logits, int64_t rows, int64_t vocabulary,
+                          std::vector<float>* scores);
+// The same as log probabilities.
 absl::Status LogProbabilitiesOfLast(const TensorView& logits, int64_t rows, int64_t vocabulary,
                                     std::vector<float>* scores);
 
